@@ -1,0 +1,1 @@
+"""The placement problem: files, arrays, formulas, and the judge of every solution."""

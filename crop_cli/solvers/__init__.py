@@ -1,0 +1,1 @@
+"""Algorithms that place jobs and bound what any placement can reach."""

@@ -1,0 +1,1 @@
+"""The linearised problem and the solver libraries that prove its optimum."""
