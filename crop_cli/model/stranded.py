@@ -1,7 +1,7 @@
 """Free GPUs that no waiting job could use (model.md, section 5: stranded).
 
 A free GPU counts as usable when some unplaced job, alone and for whatever it would bring, could be placed in what is
-free now, and could put a worker on that GPU's node. Sets of attainable counts are bits of one integer: bit x of a
+free now, and the GPU's node and every domain around it could hold some of its workers. Sets of attainable counts are bits of one integer: bit x of a
 vertex says that x workers can be below it.
 """
 
@@ -44,15 +44,9 @@ def stranded_gpus(
             continue
         tried.add(key)
         caps = {name: _cap(job, topology.nodes[name], free[name]) for name in idle}
-        if any(caps[name] for name in useless) and _fits(topology, job, caps, uplink_fits):
-            useless -= {name for name in idle if caps[name]}
+        if any(caps[name] for name in useless):
+            useless -= _usable_nodes(topology, job, caps, uplink_fits)
     return sum(round(free[name]["gpus"]) for name in useless)
-
-
-def fits_now(topology: Topology, job: Job, free: Mapping[str, Mapping[str, float]], uplink_fits: UplinkFits) -> bool:
-    """Whether a job alone could be placed in what is free now."""
-    caps = {n.name: _cap(job, n, free[n.name]) for n in topology.nodes.values() if n.state == "up"}
-    return sum(caps.values()) >= job.gpus and _fits(topology, job, caps, uplink_fits)
 
 
 def _needs(job: Job) -> object:
@@ -85,25 +79,34 @@ def _cap(job: Job, node: Node, free: Mapping[str, float]) -> int:
     return max(0, cap)
 
 
-def _fits(topology: Topology, job: Job, caps: dict[str, int], uplink_fits: UplinkFits) -> bool:
-    """Bottom-up over the tree: which counts are attainable below every vertex; is k at the root."""
+def _usable_nodes(topology: Topology, job: Job, caps: dict[str, int], uplink_fits: UplinkFits) -> set[str]:
+    """Nodes whose every domain can hold some of the job, if all of it can be placed at all; else none.
+
+    Bottom-up over the tree: which counts are attainable below every vertex, and whether k is at the root.
+    """
     k = job.gpus
     mask = (1 << (k + 1)) - 1
-    below: dict[Vertex | None, int] = {}
+    below: dict[Vertex, int] = {}
     for name, cap in caps.items():
         if cap:
-            one = 1 | 1 << cap if job.gpus_per_node is not None else (1 << (cap + 1)) - 1
+            counts = 1 | 1 << cap if job.gpus_per_node is not None else (1 << (cap + 1)) - 1
             leaf = topology.chain[name][-1]
-            below[leaf] = _allowed(job, leaf, one, uplink_fits)
-    for depth in range(len(topology.levels) - 1, -1, -1):
-        above: dict[Vertex | None, int] = {}
+            below[leaf] = _allowed(job, leaf, counts, uplink_fits)
+    holds = {vertex for vertex, counts in below.items() if counts > 1}
+    for _ in range(len(topology.levels) - 1):
+        above: dict[Vertex, int] = {}
         for vertex, counts in below.items():
-            parent = topology.parent(vertex) if vertex is not None else None
-            above[parent] = _sumset(above.get(parent, 1), counts) & mask
-        below = above
-        if depth:
-            below = {v: _allowed(job, v, counts, uplink_fits) for v, counts in above.items() if v is not None}
-    return bool(below.get(None, 0) >> k & 1)
+            parent = topology.parent(vertex)
+            if parent is not None:
+                above[parent] = _sumset(above.get(parent, 1), counts) & mask
+        below = {vertex: _allowed(job, vertex, counts, uplink_fits) for vertex, counts in above.items()}
+        holds |= {vertex for vertex, counts in below.items() if counts > 1}
+    root = 1
+    for counts in below.values():
+        root = _sumset(root, counts) & mask
+    if not root >> k & 1:
+        return set()
+    return {name for name, cap in caps.items() if cap and holds.issuperset(topology.chain[name])}
 
 
 def _sumset(a: int, b: int) -> int:
