@@ -1,8 +1,8 @@
 """Free GPUs that no waiting job could use (model.md, section 5: stranded).
 
 A free GPU counts as usable when some unplaced job, alone and for whatever it would bring, could be placed in what is
-free now, and the GPU's node and every domain around it could hold some of its workers. Sets of attainable counts are bits of one integer: bit x of a
-vertex says that x workers can be below it.
+free now, and the GPU's node and every domain around it could hold some of its workers. Sets of attainable counts are
+bits of one integer: bit x of a vertex says that x workers can be below it.
 """
 
 from __future__ import annotations
