@@ -172,7 +172,7 @@ def compile_kind(job: Job, tree: Tree, hardware: Hardware, link_gbps: FloatArray
         worker_mb=worker_mb,
         gpu_link_time=SECONDS_PER_MB_AT_1_GBPS * worker_mb / hardware.gpu_link_gbps,
         fabric_time_per_worker=SECONDS_PER_MB_AT_1_GBPS * worker_mb / hardware.fabric_gbps,
-        allowed=_allowed(job, tree),
+        allowed=allowed_counts(job, tree),
         days_lost_per_failure=(job.restart_minutes + job.checkpoint_minutes / 2) / 1440.0,
     )
 
@@ -186,7 +186,7 @@ def _least(job: Job) -> float:
     return min(job.compute_s.values()) if isinstance(job.compute_s, dict) else job.compute_s
 
 
-def _allowed(job: Job, tree: Tree) -> BoolArray:
+def allowed_counts(job: Job, tree: Tree) -> BoolArray:
     """A_j of every depth, from the four shape constraints; a multiple of all that name the same level."""
     k, depths = job.gpus, tree.max_depth + 1
     counts = np.arange(k + 1)
