@@ -112,6 +112,24 @@ class Problem:
         return np.rint(self.free[:, 0]).astype(np.int64)
 
     @cached_property
+    def node_slack(self) -> FloatArray:
+        """(N, R) what a load may exceed the capacity by."""
+        return SLACK * np.maximum(1.0, self.capacity)
+
+    @cached_property
+    def uplink_slack(self) -> FloatArray:
+        """(V) what the reserved Gbit/s may exceed φ·B by; infinite where unlimited."""
+        return SLACK * np.maximum(1.0, self.instance.cluster.oversubscription * self.tree.uplink_gbps)
+
+    @cached_property
+    def node_class(self) -> IntArray:
+        """(N) equal for nodes with the same hardware, uplink bandwidth and failures; capacities may differ."""
+        link = self.link_of[self.tree.node_vertex :]
+        _, failures = np.unique(self.failures, return_inverse=True)
+        key = (self.hardware_of * len(self.link_gbps) + link) * (len(self.failures) + 1) + failures
+        return np.unique(key, return_inverse=True)[1].astype(np.int64)
+
+    @cached_property
     def node_names(self) -> list[str]:
         """Name of every node index."""
         return list(self.tree.names[self.tree.node_vertex :])
@@ -127,32 +145,42 @@ class Problem:
         return [job.name for job in self.instance.jobs]
 
 
-def utility(problem: Problem, job: int, counts: Counts) -> float:
-    """U_j: the part of F that a job adds when placed so, a move included (model.md, section 5).
+def times(problem: Problem, kind: Kind, counts: Counts) -> tuple[float, float, int]:
+    """comp_j and comm_j (seconds) and cuts_j of a job of this kind placed so (model.md, sections 4 and 5).
 
-    Says nothing about feasibility beyond the job's own node types: −inf where a node's type is not allowed.
+    comp_j is infinite where a node's type is not allowed.
     """
-    kind, tree = problem.kind(job), problem.tree
+    tree = problem.tree
     nodes = np.fromiter(counts.keys(), dtype=np.int64, count=len(counts))
     workers = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
     hardware = problem.hardware_of[nodes]
     compute = float(kind.compute_s[hardware].max())
-    if not np.isfinite(compute):
-        return -np.inf
     comm = float(kind.node_comm(workers, hardware).max())
     cuts = 0
     vertices, at = tree.node_vertex + nodes, workers
     while True:
         cut = at < kind.k
+        if not cut.any():
+            return compute, comm, cuts
         cuts += int(cut.sum())
-        if cut.any():
-            comm = max(comm, float(kind.link_time[problem.link_of[vertices[cut]], at[cut]].max()))
+        comm = max(comm, float(kind.link_time[problem.link_of[vertices[cut]], at[cut]].max()))
         if tree.depth[vertices[0]] <= 1:
-            break
+            return compute, comm, cuts
         vertices, inverse = np.unique(tree.parent[vertices], return_inverse=True)
         at = np.bincount(inverse, weights=at).astype(np.int64)
+
+
+def utility(problem: Problem, job: int, counts: Counts) -> float:
+    """U_j: the part of F that a job adds when placed so, a move included (model.md, section 5).
+
+    Says nothing about feasibility beyond the job's own node types: −inf where a node's type is not allowed.
+    """
+    kind = problem.kind(job)
+    compute, comm, cuts = times(problem, kind, counts)
+    if not np.isfinite(compute):
+        return -np.inf
     efficiency = kind.best / kind.iteration_s(compute, comm)
-    loss = float(problem.failures[nodes].sum()) * kind.days_lost_per_failure
+    loss = sum(float(problem.failures[n]) for n in counts) * kind.days_lost_per_failure
     objective = problem.instance.objective
     value = kind.weight * (kind.k * (efficiency - objective.failure_weight * loss) - objective.cut_penalty * cuts)
     if job in problem.current and problem.current[job] != counts:
