@@ -1,4 +1,4 @@
-"""How the files in this folder tree are written: one line per switch, node and job, so that people and diffs can read them."""
+"""How instance files are written: one line per switch, node and job, so that people and diffs can read them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Document = dict[str, Any]
 MAX_PLAIN_BYTES = 1_000_000
 """Larger files are stored as `.json.gz`."""
 
-_LISTS = ("switches", "nodes", "jobs")
+_LISTS = ("switches", "nodes", "jobs", "assumptions")
 _OBJECTS = ("cluster",)
 
 
@@ -22,7 +22,7 @@ def instance_text(document: Document) -> str:
 
 
 def write_instance(path: Path, document: Document) -> Path:
-    """Write an instance as `path` (`NAME.json`), or as `NAME.json.gz` beside it if it is large. Returns what was written."""
+    """Write an instance as `path` (`NAME.json`), or `NAME.json.gz` beside it if it is large. Returns that path."""
     data = instance_text(document).encode()
     packed = path.with_name(path.name + ".gz")
     if len(data) > MAX_PLAIN_BYTES:
@@ -48,9 +48,6 @@ def _object(document: Document, indent: int) -> str:
         if key in _OBJECTS:
             text = _object(value, indent + 1)
         elif key in _LISTS and value:
-            rows = ",\n".join(f"{pad} {_line(row)}" for row in value)
-            text = f"[\n{rows}\n{pad}]"
-        elif key == "assumptions" and value:
             rows = ",\n".join(f"{pad} {_line(row)}" for row in value)
             text = f"[\n{rows}\n{pad}]"
         else:
