@@ -162,7 +162,7 @@ def _move_prices(problem: Problem, jobs: IntArray, start: Bound, target: float, 
     best, pace, since_better = start, 1.0, 0
     while budget.elapsed < until and not budget.should_stop and pace > 1e-3:
         prices = Prices(node=node_price[node_class], uplink=uplink_price[uplink_class])
-        demand = _demand(problem, jobs, prices, budget)
+        demand = _demand(problem, jobs, prices, budget, until)
         if demand is None:
             break
         value = dual_value(problem, prices, demand.values, jobs)
@@ -188,7 +188,7 @@ def _move_prices(problem: Problem, jobs: IntArray, start: Bound, target: float, 
     return best
 
 
-def _demand(problem: Problem, jobs: IntArray, prices: Prices, budget: Budget) -> _Demand | None:
+def _demand(problem: Problem, jobs: IntArray, prices: Prices, budget: Budget, until: float) -> _Demand | None:
     """Oracle answers of all jobs; jobs of one kind share one unless they run somewhere now. None when time is up."""
     values = np.empty(len(jobs))
     node = np.zeros_like(problem.free)
@@ -199,7 +199,7 @@ def _demand(problem: Problem, jobs: IntArray, prices: Prices, budget: Budget) ->
         if kind in shared and job not in problem.current:
             value, counts = shared[kind]
         else:
-            if budget.should_stop:
+            if budget.should_stop or budget.elapsed > until:
                 return None
             best = best_placement(problem, job, problem.free, problem.uplink_free, prices)
             value, counts = (-np.inf, {}) if best is None else (best.value, best.counts)
