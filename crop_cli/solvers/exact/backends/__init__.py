@@ -77,6 +77,26 @@ BACKENDS = {
             streams_bounds=True,
             multithreaded=True,
         ),
+        Backend(
+            name="scip",
+            title="SCIP (OR-Tools MathOpt)",
+            module="crop_cli.solvers.exact.backends.scip",
+            package="ortools",
+            imports="ortools.math_opt.python.mathopt",
+            streams_incumbents=True,
+            streams_bounds=True,
+            multithreaded=False,
+        ),
+        Backend(
+            name="cbc",
+            title="CBC (PuLP)",
+            module="crop_cli.solvers.exact.backends.cbc",
+            package="pulp",
+            imports="pulp",
+            streams_incumbents=False,
+            streams_bounds=False,
+            multithreaded=False,
+        ),
     )
 }
 
