@@ -230,11 +230,10 @@ def _levels(kind: Kind) -> Levels:
     # Fastest first; among equals the one that allows most. A later row is dominated if an earlier one allows as much.
     order = np.lexsort((-comm, -comp, iteration))
     comp, comm, iteration = comp[order], comm[order], iteration[order]
-    keep: list[int] = []
-    for i in range(len(comp)):
-        kept = np.array(keep, dtype=np.int64)
-        if not ((comp[kept] >= comp[i]) & (comm[kept] * TIME_SLACK >= comm[i])).any():
-            keep.append(i)
+    keep = np.ones(len(comp), dtype=bool)
+    for c in compute:
+        longest = np.maximum.accumulate(np.where(comp >= c, comm, -np.inf))
+        keep[1:] &= (comp[1:] != c) | (comm[1:] > longest[:-1])
     return Levels(compute_s=comp[keep], comm_s=comm[keep], efficiency=kind.best / iteration[keep])
 
 
