@@ -1,0 +1,6 @@
+"""`python -m crop_cli` is `crop`."""
+
+from crop_cli.cli.main import run
+
+if __name__ == "__main__":
+    run()

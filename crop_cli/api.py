@@ -1,0 +1,217 @@
+"""The Python API: load, solve, bound, check.
+
+Every function takes an instance as a path, as the `Loaded` that `load` returns, or as an `Instance` made in Python,
+which is validated first. Nothing here prints, installs signal handlers or ends the process.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from crop_cli._version import __version__
+from crop_cli.errors import InputError, UsageError
+from crop_cli.model.instance import Instance
+from crop_cli.model.io import Loaded, load_instance, load_solution
+from crop_cli.model.problem import Problem, compile_problem
+from crop_cli.model.solution import InstanceRef, PlacedJob, Runtime, Solution, SolverInfo, UnplacedJob
+from crop_cli.model.validate import validate
+from crop_cli.reasons.unplaced import unplaced_reasons
+from crop_cli.solvers import registry
+from crop_cli.solvers.auto import Outcome, run
+from crop_cli.solvers.contract import Budget, Event, Listener, Request
+from crop_cli.verify import Report, verify
+
+DEFAULT_TIME_LIMIT = 60.0
+"""Seconds."""
+
+Source = str | Path | Loaded | Instance
+
+
+def load(path: str | Path) -> Loaded:
+    """Read and validate an instance file ("-": standard input; gzip is recognised).
+
+    Raises
+    ------
+    InputError
+        With every problem of the file.
+    """
+    return load_instance(path)
+
+
+def solve(
+    source: Source,
+    *,
+    solver: str = "auto",
+    time_limit: float | None = DEFAULT_TIME_LIMIT,
+    gap: float = 0.0,
+    seed: int = 0,
+    threads: int = 1,
+    options: dict[str, str] | None = None,
+    budget: Budget | None = None,
+    listen: Listener | None = None,
+) -> Solution:
+    """Place the jobs of an instance, and certify the result.
+
+    Parameters
+    ----------
+    source
+        The instance.
+    solver
+        A name of `crop solvers`.
+    time_limit
+        Seconds of wall clock for the whole call; None for no limit.
+    gap
+        Stop when (bound − F)/|F| is at most this; 0 asks for a proof of optimality.
+    seed, threads
+        Passed on to the solver.
+    options
+        Options of the solver itself, as `--set` passes them.
+    budget
+        A running budget to use instead of a new one of `time_limit`; another thread may `interrupt` it. Its time counts
+        from the start of the run: what passed before this call is load time.
+    listen
+        Called with every event: phases, incumbents, bounds, notes.
+
+    Returns
+    -------
+    Solution
+        Verified by the evaluator; `status` says what is known about it.
+
+    Raises
+    ------
+    InputError, UsageError, BackendError
+        A bad instance, a bad option, a solver that failed without any answer.
+    """
+    check_options(time_limit=time_limit, gap=gap, seed=seed, threads=threads)
+    engine = registry.find(solver)
+    budget = budget or Budget(time_limit)
+    listen = listen or _ignore
+    loaded = _loaded(source)
+    loaded_at = budget.elapsed
+    problem = compile_problem(loaded.instance)
+    built_at = budget.elapsed
+    request = Request(gap=gap, seed=seed, threads=threads, options=dict(options or {}))
+    outcome = run(engine, problem, request, budget, listen)
+    placed, unplaced = _jobs(problem, outcome)
+    seconds = outcome.seconds
+    return Solution(
+        format="crop-solution/1",
+        instance=InstanceRef(name=loaded.instance.name, sha256=loaded.sha256 or None),
+        crop_version=__version__,
+        solver=SolverInfo(
+            name=engine.name,
+            back_end=outcome.back_end,
+            back_end_version=outcome.back_end_version,
+            options={"gap": gap, "time_limit": time_limit, "threads": threads, **request.options},
+            seed=seed,
+        ),
+        status=outcome.status,
+        stop_reason=outcome.stop_reason,
+        objective=outcome.evaluation.objective if outcome.evaluation else None,
+        bound=outcome.bound,
+        gap=outcome.gap,
+        ratio=outcome.ratio,
+        guarantee=outcome.guarantee,
+        metrics=outcome.evaluation.metrics if outcome.evaluation else None,
+        runtime_s=Runtime(
+            load=loaded_at,
+            build=built_at - loaded_at + seconds.get("build", 0.0),
+            solve=seconds.get("solve", 0.0),
+            bound=seconds.get("bound", 0.0),
+            total=budget.elapsed,
+        ),
+        placements=placed,
+        unplaced=unplaced,
+    )
+
+
+def bound(source: Source, *, time_limit: float | None = DEFAULT_TIME_LIMIT) -> float | None:
+    """An upper bound of F for an instance, from the closed form of model.md section 8; None if it is infeasible.
+
+    Parameters
+    ----------
+    source
+        The instance.
+    time_limit
+        Seconds of wall clock; None for no limit.
+    """
+    from crop_cli.solvers.bounds import upper_bound  # noqa: PLC0415 (only this function needs it)
+
+    check_options(time_limit=time_limit)
+    found = upper_bound(compile_problem(_loaded(source).instance), Budget(time_limit))
+    return None if found.infeasible else found.value
+
+
+def check(source: Source, solution: str | Path | Solution) -> Report:
+    """Recompute everything a solution claims from the definitions alone.
+
+    Parameters
+    ----------
+    source
+        The instance.
+    solution
+        A solution, or the path of its file.
+
+    Returns
+    -------
+    Report
+        With every claim that does not hold.
+    """
+    loaded = _loaded(source)
+    claimed = solution if isinstance(solution, Solution) else load_solution(solution)
+    return verify(loaded.instance, claimed, loaded.sha256 or None)
+
+
+def check_options(*, time_limit: float | None = None, gap: float = 0.0, seed: int = 0, threads: int = 1) -> None:
+    """Refuse values that no solver could honour.
+
+    Raises
+    ------
+    UsageError
+        Naming the value.
+    """
+    if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
+        raise UsageError(f"the time limit must be a positive number of seconds, not {time_limit}")
+    if not (gap >= 0 and math.isfinite(gap)):
+        raise UsageError(f"the gap must be a fraction of at least 0, not {gap}")
+    if not 0 <= seed < 2**31:
+        raise UsageError(f"the seed must be between 0 and 2147483647, not {seed}")
+    if threads < 1:
+        raise UsageError(f"at least one thread is needed, not {threads}")
+
+
+def _loaded(source: Source) -> Loaded:
+    if isinstance(source, Loaded):
+        return source
+    if not isinstance(source, Instance):
+        return load_instance(source)
+    defects, warnings = validate(source)
+    if defects:
+        raise InputError(source.name or "instance", defects)
+    return Loaded(instance=source, sha256="", warnings=warnings, file="")
+
+
+def _jobs(problem: Problem, outcome: Outcome) -> tuple[list[PlacedJob], list[UnplacedJob]]:
+    """Rows of the solution, in the order of the instance."""
+    found = outcome.evaluation.jobs if outcome.evaluation else {}
+    placed = [
+        PlacedJob(
+            job=name,
+            nodes=dict(out.nodes),
+            level=out.level,
+            compute_s=out.compute_s,
+            comm_s=out.comm_s,
+            iteration_s=out.iteration_s,
+            efficiency=out.efficiency,
+            goodput=out.goodput,
+        )
+        for name, out in found.items()
+    ]
+    proved = outcome.status in ("optimal", "infeasible")
+    reasons = unplaced_reasons(problem, outcome.placement, proved=proved)
+    return placed, [UnplacedJob(job=problem.job_names[j], reason=reason) for j, reason in reasons.items()]
+
+
+def _ignore(event: Event) -> None:
+    """Nobody listens."""

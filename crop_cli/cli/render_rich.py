@@ -1,0 +1,47 @@
+"""Reports for a terminal. Cells wrap; nothing is cut off."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from crop_cli.cli.environment import Environment
+from crop_cli.cli.report import Report, Table
+
+COLOURS = {"optimal": "green", "feasible": "yellow", "infeasible": "red", "no_solution": "red"}
+
+
+def show(report: Report, environment: Environment) -> None:
+    """Draw a report to the width of the terminal."""
+    console = Console(file=environment.stdout, no_color=not environment.colour, highlight=False, emoji=False)
+    try:
+        if report.facts:
+            console.print(_facts(report.facts))
+        for table in report.tables:
+            if table.rows:
+                console.print()
+                console.print(_table(table))
+        environment.stdout.flush()
+    except BrokenPipeError:
+        environment.drop_stdout()
+
+
+def _facts(facts: list[tuple[str, str]]) -> RichTable:
+    drawn = RichTable(box=None, show_header=False, pad_edge=False)
+    drawn.add_column(style="bold", no_wrap=True)
+    drawn.add_column(overflow="fold")
+    for name, text in facts:
+        colour = COLOURS.get(text.split(" ")[0], "") if name == "status" else ""
+        drawn.add_row(Text(name), Text(text, style=colour))
+    return drawn
+
+
+def _table(table: Table) -> RichTable:
+    drawn = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for c, name in enumerate(table.columns):
+        drawn.add_column(Text(name), justify="right" if c in table.right else "left", overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*(Text(cell) for cell in row))
+    return drawn

@@ -1,0 +1,1 @@
+"""Why jobs have no place."""

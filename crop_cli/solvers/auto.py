@@ -1,0 +1,255 @@
+"""One run of an engine: heuristic, bound, exact back end, with every placement passed by the evaluator.
+
+A heuristic engine is followed by the closed-form bound, so that it has a gap too. An exact engine starts from the
+greedy's placement and keeps the better of the two. `auto` is an exact engine that stops after the bound when the gap is
+small enough already, or when the instance is too large for a back end to be worth the wait (`worth_exact`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from crop_cli.errors import BackendError, UsageError
+from crop_cli.model.certificate import Certificate, certify, within_gap
+from crop_cli.model.evaluate import Evaluation, evaluate
+from crop_cli.model.problem import Placement, Problem, named
+from crop_cli.model.solution import Guarantee, Status, StopReason
+from crop_cli.solvers.contract import Answer, Budget, Event, Listener, Request
+from crop_cli.solvers.registry import ENGINES, Engine
+
+GREEDY_OPTIONS = frozenset({"level", "oracle"})
+"""Keys of `--set` that belong to the greedy; an exact engine passes all others on to its back end."""
+
+AUTO_LARGEST = 12_000
+"""Largest job-vertex pairs (`exact_size`) for which `auto` runs an exact back end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run ended with; `evaluation` is the evaluator's word on `placement`, and None when there is none."""
+
+    status: Status
+    stop_reason: StopReason
+    placement: Placement | None
+    evaluation: Evaluation | None
+    bound: float | None
+    gap: float | None
+    ratio: float | None
+    guarantee: Guarantee
+    back_end: str | None
+    back_end_version: str | None
+    seconds: dict[str, float]
+
+
+@dataclass(slots=True)
+class _Run:
+    """State of one run: the best verified placement, all bounds, and what the stages said."""
+
+    problem: Problem
+    budget: Budget
+    listen: Listener
+    placement: Placement | None = None
+    evaluation: Evaluation | None = None
+    bounds: list[float | None] = field(default_factory=list)
+    guarantee: Guarantee = field(default_factory=Guarantee)
+    infeasible: bool = False
+    refused: list[str] = field(default_factory=list)
+    last: Answer | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def note(self, text: str) -> None:
+        self.listen(Event("note", self.budget.elapsed, text=text))
+
+    def phase(self, text: str) -> None:
+        self.listen(Event("phase", self.budget.elapsed, text=text))
+
+    def timed(self, phase: str, since: float) -> None:
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + self.budget.elapsed - since
+
+    @property
+    def certificate(self) -> Certificate | None:
+        return None if self.evaluation is None else certify(self.evaluation.objective, self.bounds)
+
+
+def run(engine: Engine, problem: Problem, request: Request, budget: Budget, listen: Listener) -> Outcome:
+    """Run an engine on a problem and certify what it found.
+
+    Parameters
+    ----------
+    engine
+        Of the registry.
+    problem
+        The compiled instance.
+    request, budget, listen
+        As for any solver; besides the solver's events, "note" events carry one sentence for the user.
+
+    Raises
+    ------
+    UsageError
+        An option that the engine does not know.
+    BackendError
+        A library failed, or the evaluator refused what it found, and no other verified placement is there.
+    """
+    engine.require()
+    state = _Run(problem, budget, listen)
+    if engine.role == "heuristic":
+        _stage(state, engine, request)
+        _bound(state)
+    else:
+        own, passed = _split_options(engine, request)
+        _stage(state, ENGINES["greedy"], own)
+        if not state.infeasible:
+            _bound(state)
+        if _goes_on(state, engine, request):
+            _stage(state, engine, replace(passed, start=state.placement))
+    return _outcome(state, request)
+
+
+def exact_size(problem: Problem) -> int:
+    """Job-vertex pairs that an exact model has variables for: for every open job, vertices with a node it could use."""
+    tree = problem.tree
+    pairs = 0
+    members = np.bincount(problem.kind_of[problem.open_jobs], minlength=len(problem.kinds))
+    for kind, count in zip(problem.kinds, members, strict=True):
+        if count:
+            usable = np.isfinite(kind.compute_s[problem.hardware_of]) & (problem.free_gpus > 0)
+            below = tree.sum_below(usable.astype(np.int64))
+            pairs += int(count) * int(np.count_nonzero(below[1:]))
+    return pairs
+
+
+def worth_exact(problem: Problem) -> bool:
+    """Whether `auto` tries an exact back end: at most `AUTO_LARGEST` job-vertex pairs."""
+    return exact_size(problem) <= AUTO_LARGEST
+
+
+def _split_options(engine: Engine, request: Request) -> tuple[Request, Request]:
+    """The greedy's options and the back end's."""
+    own = {key: value for key, value in request.options.items() if key in GREEDY_OPTIONS}
+    others = {key: value for key, value in request.options.items() if key not in GREEDY_OPTIONS}
+    if others and engine.role == "auto":
+        unknown, known = ", ".join(map(repr, others)), ", ".join(sorted(GREEDY_OPTIONS))
+        raise UsageError(
+            f"solver 'auto' has no option {unknown} (it knows {known}); name a back end with --solver to set its own"
+        )
+    return replace(request, options=own), replace(request, options=others)
+
+
+def _goes_on(state: _Run, engine: Engine, request: Request) -> bool:
+    """Whether the exact back end runs after greedy and bound."""
+    if state.infeasible or state.budget.should_stop:
+        return False
+    if engine.role == "exact":
+        return True
+    certificate = state.certificate
+    if (certificate is not None and within_gap(certificate, request.gap)) or not ENGINES["exact"].installed:
+        return False
+    if not worth_exact(state.problem):
+        state.note(
+            f"no exact back end was tried: {exact_size(state.problem)} job-vertex pairs are more than {AUTO_LARGEST}; "
+            "--solver exact tries it all the same"
+        )
+        return False
+    return True
+
+
+def _stage(state: _Run, engine: Engine, request: Request) -> None:
+    """Run one solver, verify its placement, keep what is better."""
+    state.phase(engine.name)
+    since = state.budget.elapsed
+    answer = engine.load()(state.problem, request, state.budget, state.listen)
+    spent = state.budget.elapsed - since
+    build = min(spent, answer.seconds.get("build", 0.0))
+    state.seconds["build"] = state.seconds.get("build", 0.0) + build
+    state.seconds["solve"] = state.seconds.get("solve", 0.0) + spent - build
+    state.last = answer
+    for note in answer.notes:
+        state.note(note)
+    accepted = _offer(state, engine, answer)
+    if answer.placement is None or accepted:
+        state.bounds.append(answer.bound)
+        if answer.guarantee.a_priori is not None or not state.guarantee.why:
+            state.guarantee = answer.guarantee
+    if answer.infeasible:
+        _claim_infeasible(state, engine.name)
+
+
+def _offer(state: _Run, engine: Engine, answer: Answer) -> bool:
+    """Pass an answer's placement by the evaluator; keep it if it is better. True if it was accepted."""
+    if answer.placement is None:
+        return False
+    evaluation = evaluate(state.problem.instance, named(state.problem, answer.placement))
+    if not evaluation.feasible:
+        text = "; ".join(violation.message for violation in evaluation.violations[:3])
+        state.refused.append(f"the evaluator refused the placement of {engine.name}: {text}")
+        state.note(state.refused[-1])
+        return False
+    if state.evaluation is None or evaluation.objective > state.evaluation.objective:
+        state.placement, state.evaluation = answer.placement, evaluation
+        state.listen(Event("incumbent", state.budget.elapsed, evaluation.objective))
+    return True
+
+
+def _bound(state: _Run) -> None:
+    """The closed-form dual bound of model.md section 8."""
+    from crop_cli.solvers.bounds import upper_bound  # noqa: PLC0415 (only runs that get here pay for it)
+
+    state.phase("bound")
+    since = state.budget.elapsed
+    target = None if state.evaluation is None else state.evaluation.objective
+    bound = upper_bound(state.problem, state.budget, target=target)
+    state.timed("bound", since)
+    if bound.infeasible:
+        _claim_infeasible(state, "the bound")
+        return
+    state.bounds.append(bound.value)
+    state.listen(Event("bound", state.budget.elapsed, bound.value))
+
+
+def _claim_infeasible(state: _Run, who: str) -> None:
+    """A proof that no placement exists holds unless a verified one is there."""
+    if state.evaluation is None:
+        state.infeasible = True
+    else:
+        state.note(f"{who} claims that no placement exists, but one was verified: the claim is ignored")
+
+
+def _outcome(state: _Run, request: Request) -> Outcome:
+    last = state.last
+    certificate = state.certificate
+    if certificate is None and not state.infeasible and state.refused:
+        raise BackendError(state.refused[-1])
+    if certificate is None:
+        # A bound without a placement still says how good one could be; an infeasible instance has no F to bound.
+        known = [bound for bound in state.bounds if bound is not None]
+        bound = min(known, default=None) if not state.infeasible else None
+        certificate = Certificate(bound, None, None, "infeasible" if state.infeasible else "no_solution")
+    for refused in certificate.refused:
+        state.note(f"a claimed upper bound of {refused:.9g} is below a verified placement: it is wrong and is not used")
+    return Outcome(
+        status=certificate.status,
+        stop_reason=_stop_reason(state, certificate, request),
+        placement=state.placement,
+        evaluation=state.evaluation,
+        bound=certificate.bound,
+        gap=certificate.gap,
+        ratio=certificate.ratio,
+        guarantee=state.guarantee if state.evaluation is not None else Guarantee(why="there is no placement"),
+        back_end=last.back_end if last else None,
+        back_end_version=last.back_end_version if last else None,
+        seconds=state.seconds,
+    )
+
+
+def _stop_reason(state: _Run, certificate: Certificate, request: Request) -> StopReason:
+    if certificate.status in ("optimal", "infeasible"):
+        return "proved"
+    if state.budget.interrupted:
+        return "interrupted"
+    if certificate.status == "feasible" and within_gap(certificate, request.gap):
+        return "gap_limit"
+    reason = state.last.stop_reason if state.last else "completed"
+    # A back end's own proof does not count when crop's numbers do not meet.
+    return "completed" if reason in ("proved", "gap_limit") else reason

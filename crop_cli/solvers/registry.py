@@ -1,0 +1,145 @@
+"""The engines that `--solver` can name. Nothing here imports a solver: targets are loaded when they are used."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Literal, cast
+
+from crop_cli.errors import BackendError, UsageError
+from crop_cli.solvers.exact.backends import BACKENDS, RECOMMENDED, Backend
+
+if TYPE_CHECKING:
+    from crop_cli.solvers.contract import Solver
+
+Role = Literal["auto", "heuristic", "exact"]
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A way to solve an instance.
+
+    Attributes
+    ----------
+    name
+        What the user writes after `--solver`.
+    role
+        "heuristic" runs alone; "exact" starts from the greedy and can prove optimality; "auto" is both, as time allows.
+    summary
+        One line for people.
+    target
+        "module:function" of a `crop_cli.solvers.contract.Solver`.
+    arguments
+        Keyword arguments that the target gets besides those of a solver.
+    abilities
+        Words for people: what it can do.
+    back_ends
+        Of these libraries one has to be installed, the first that is does the work; empty where crop's own code does.
+    """
+
+    name: str
+    role: Role
+    summary: str
+    target: str
+    arguments: dict[str, str] = field(default_factory=dict)
+    abilities: tuple[str, ...] = ()
+    back_ends: tuple[Backend, ...] = ()
+
+    @property
+    def back_end(self) -> Backend | None:
+        """The library that would do the work here."""
+        return next((back_end for back_end in self.back_ends if back_end.installed), None)
+
+    @property
+    def installed(self) -> bool:
+        """Whether it can run here."""
+        return not self.back_ends or self.back_end is not None
+
+    def require(self) -> None:
+        """Nothing, if it can run here.
+
+        Raises
+        ------
+        BackendError
+            If no library for it is installed.
+        """
+        if not self.installed:
+            packages = " or ".join(dict.fromkeys(back_end.package for back_end in self.back_ends))
+            raise BackendError(f"solver {self.name!r} needs {packages}, which is not installed")
+
+    def load(self) -> Solver:
+        """Import the solver."""
+        module, function = self.target.split(":")
+        solver = getattr(importlib.import_module(module), function)
+        return cast("Solver", partial(solver, **self.arguments) if self.arguments else solver)
+
+
+_EXACT = "crop_cli.solvers.exact.solve:solve"
+_BEST = tuple(BACKENDS[name] for name in RECOMMENDED if name in BACKENDS)
+
+
+def _exact(back_end: Backend) -> Engine:
+    """The engine of one library."""
+    can = {
+        "streams incumbents": back_end.streams_incumbents,
+        "streams bounds": back_end.streams_bounds,
+        "threads": back_end.multithreaded,
+    }
+    return Engine(
+        name=back_end.name,
+        role="exact",
+        summary=f"{back_end.title}, from the greedy's placement",
+        target=_EXACT,
+        arguments={"back_end": back_end.name},
+        abilities=("proves optimality and infeasibility", *(name for name, yes in can.items() if yes)),
+        back_ends=(back_end,),
+    )
+
+
+ENGINES: dict[str, Engine] = {
+    engine.name: engine
+    for engine in (
+        Engine(
+            name="auto",
+            role="auto",
+            summary="greedy, then the best exact back end in the time left, where the instance is small enough",
+            target=_EXACT,
+            arguments={"back_end": "exact"},
+            abilities=("proves optimality of small instances", "any size"),
+        ),
+        Engine(
+            name="greedy",
+            role="heuristic",
+            summary="submodular greedy over the domains of a level, fill, improvement",
+            target="crop_cli.solvers.greedy.solve:solve",
+            abilities=("a-priori guarantee where its conditions hold", "any size"),
+        ),
+        Engine(
+            name="exact",
+            role="exact",
+            summary="the best installed exact back end, from the greedy's placement",
+            target=_EXACT,
+            arguments={"back_end": "exact"},
+            abilities=("proves optimality and infeasibility",),
+            back_ends=_BEST,
+        ),
+        *map(_exact, BACKENDS.values()),
+    )
+}
+
+
+def find(name: str) -> Engine:
+    """Engine of a name.
+
+    Raises
+    ------
+    UsageError
+        If there is none; the message names the nearest and all.
+    """
+    if name in ENGINES:
+        return ENGINES[name]
+    near = difflib.get_close_matches(name, ENGINES, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise UsageError(f"there is no solver {name!r}{hint} (solvers: {', '.join(ENGINES)})")
