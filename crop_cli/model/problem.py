@@ -127,8 +127,8 @@ class Problem:
         link = self.link_of[self.tree.node_vertex :]
         _, failures = np.unique(self.failures, return_inverse=True)
         key = (self.hardware_of * len(self.link_gbps) + link) * (len(self.failures) + 1) + failures
-        _, classes = np.unique(key, return_inverse=True)
-        return classes.astype(np.int64)
+        classes: IntArray = np.unique(key, return_inverse=True)[1].astype(np.int64)
+        return classes
 
     @cached_property
     def node_names(self) -> list[str]:
