@@ -106,6 +106,9 @@ def _from_outcome(evidence: Evidence, outcome: Outcome, asked: StopReason | None
     """The reason for an ending without proof; the notes say what is wrong when it is `error`."""
     match outcome.ending:
         case "optimal" if evidence.cost is not None and evidence.bound is not None:
+            evidence.notes.append(
+                f"The back end stopped with a cost of {evidence.cost:.9g} and a bound of {evidence.bound:.9g}."
+            )
             return "gap_limit"
         case "time_limit":
             return "time_limit"

@@ -1,7 +1,8 @@
 """CBC through PuLP, as the program that PuLP brings. Imported in a solver process only.
 
 PuLP's own status is not used: it calls a run that hit its limit optimal, and values that satisfy nothing a solution.
-How CBC ended, and its bound, is in what CBC prints; whether there is a solution, in the first line of its solution file.
+How CBC ended, and its bound, is in what CBC prints; whether there is a solution, is in the first line of its solution
+file.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 from highspy import HighsStatus
 
 from crop_cli.errors import UsageError
-from crop_cli.solvers.exact.protocol import Ending, Model, Outcome, Settings
+from crop_cli.solvers.exact.protocol import Ending, FloatArray, Model, Outcome, Settings
 from crop_cli.solvers.exact.worker import Channel
 
 ENDINGS: dict[str, Ending] = {
@@ -73,9 +73,7 @@ def solve(model: Model, settings: Settings, channel: Channel) -> Outcome:
     _set_options(highs, settings)
     _listen(highs, channel)
     if model.start is not None:
-        columns = np.arange(model.n_columns, dtype=np.int32)
-        # A hint: if HiGHS does not like it, the run goes on without.
-        highs.setSolution(model.n_columns, columns, model.start.astype(np.float64))
+        _offer(highs, model.start.astype(np.float64))
     remaining = settings.remaining()
     if remaining is not None:
         if remaining <= 0:
@@ -163,6 +161,21 @@ def _listen(highs: highspy.Highs, channel: Channel) -> None:
     highs.cbMipImprovingSolution += on_point
     highs.cbMipLogging += on_progress
     highs.cbMipInterrupt += on_pause
+
+
+def _offer(highs: highspy.Highs, start: FloatArray) -> None:
+    """Hand over the start when HiGHS asks for points, once.
+
+    `setSolution` will not do: version 1.16 transforms such a point into presolved space incorrectly now and then, takes
+    it for better than it is, and then calls it optimal.
+    """
+
+    def on_question(event: highspy.HighsCallbackEvent) -> None:
+        if event.data_in is not None:
+            event.data_in.setSolution(start)
+        highs.cbMipUserSolution -= on_question
+
+    highs.cbMipUserSolution += on_question
 
 
 def _set(highs: highspy.Highs, key: str, value: bool | int | float | str) -> None:
