@@ -304,6 +304,37 @@ def test_overbooked_places_do_not_stop_others() -> None:
     assert best.counts == {2: 8, 3: 8}
 
 
+@pytest.mark.parametrize("shut", [0, 1, 2])
+@pytest.mark.parametrize("level", ["rack", "node"])
+def test_equal_subtrees_with_different_uplinks_are_told_apart(level: str, shut: int) -> None:
+    """Of three racks alike, the one without free bandwidth, or with a dear uplink, is not part of a spanning job."""
+    problem = problem_of(rack_cluster(3, 1), Job(name="j", gpus=16, message_mb=100.0))
+    vertex = shut + (1 if level == "rack" else 4)
+    uplink_free = problem.uplink_free.copy()
+    uplink_free[vertex] = 0.1
+    uplink_prices = np.zeros(problem.tree.n_vertices)
+    uplink_prices[vertex] = 0.1
+    taken = best_placement(problem, 0, problem.free, uplink_free)
+    dear = best_placement(problem, 0, problem.free, problem.uplink_free, Prices(np.zeros((3, 1)), uplink_prices))
+    assert taken is not None
+    assert dear is not None
+    assert taken.counts == dear.counts == {n: 8 for n in range(3) if n != shut}
+
+
+@pytest.mark.parametrize("slow", [0, 1, 2])
+def test_equal_subtrees_with_uplinks_of_different_speed_are_told_apart(slow: int) -> None:
+    """Of three racks alike, the one with the slower uplink is not part of a spanning job, though it has room."""
+    cluster = rack_cluster(3, 1)
+    switches = [
+        msgspec.structs.replace(switch, uplink_gbps=100.0) if r == slow else switch
+        for r, switch in enumerate(cluster.switches)
+    ]
+    problem = problem_of(msgspec.structs.replace(cluster, switches=switches), Job(name="j", gpus=16, message_mb=100.0))
+    best = best_placement(problem, 0, problem.free, problem.uplink_free)
+    assert best is not None
+    assert best.counts == {n: 8 for n in range(3) if n != slow}
+
+
 def test_uplink_capacity_decides_the_split() -> None:
     """An all-to-all job takes the counts whose rate fits the free bandwidth, none other."""
     cluster = Cluster(levels=["node"], nodes=[Node(name=f"n{i}", gpus=4, uplink_gbps=10.0) for i in range(2)])
