@@ -42,6 +42,14 @@ class _Repeating(dict[str, Any]):
         self.repeated = {name: times for name, times in Counter(name for name, _ in pairs).items() if times > 1}
 
 
+class OtherFormatError(Exception):
+    """The document is of another of crop's formats; `defect` says of which."""
+
+    def __init__(self, defect: Defect) -> None:
+        self.defect = defect
+        super().__init__(str(defect))
+
+
 class _RepeatedError(ValueError):
     """Some name stands more than once in one object."""
 
@@ -67,6 +75,8 @@ def decode(text: str, form: type[T]) -> tuple[T, list[Defect]]:
     ------
     json.JSONDecodeError
         If the text is not JSON.
+    OtherFormatError
+        If it says that it is of another format of crop.
     RecursionError
         If it is nested too deeply.
     """
@@ -81,21 +91,19 @@ def decode(text: str, form: type[T]) -> tuple[T, list[Defect]]:
     shape = shape_of(form)
     raw = _read(text)
     found = walk.value(raw, shape, "$")
-    other = _other_format(walk.defects, raw)
-    if other:
-        return empty(shape), other
+    _refuse_other_format(walk.defects, raw)
     if not walk.defects:  # msgspec knows a rule that the walk does not
         walk.defects.append(Defect("$", refusal, f"a valid {form.__name__.lower()}"))
     return empty(shape) if found is _LOST else found, walk.defects
 
 
-def _other_format(defects: list[Defect], raw: Any) -> list[Defect]:
-    """The one defect that matters when a file is of another of crop's formats; else none."""
-    wrong = [defect for defect in defects if defect.path == "$.format"]
-    if not wrong or not isinstance(raw, dict) or not isinstance(raw.get("format"), str):
-        return []
-    name = raw["format"].split("/")[0]
-    return [] if not name.startswith("crop-") or f'"{name}/' in wrong[0].expected else wrong
+def _refuse_other_format(defects: list[Defect], raw: Any) -> None:
+    """Stop at a file of another of crop's formats: all that its fields differ in is of no use."""
+    wrong = next((defect for defect in defects if defect.path == "$.format"), None)
+    if wrong and isinstance(raw, dict) and isinstance(raw.get("format"), str):
+        name = raw["format"].split("/")[0]
+        if name.startswith("crop-") and f'"{name}/' not in wrong.expected:
+            raise OtherFormatError(wrong)
 
 
 def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from crop_cli.errors import InputError
-from crop_cli.model.decode import decode
+from crop_cli.model.decode import OtherFormatError, decode
 from crop_cli.model.dump import dump_instance, dump_solution
 from crop_cli.model.files import read_bytes, shown, unpack, unusable, write_atomic
 from crop_cli.model.findings import Findings, quoted
@@ -82,6 +82,8 @@ def _parse(path: str | Path, data: bytes, form: type[T]) -> tuple[T, list[Any]]:
         return decode(_text(path, unpack(path, data)), form)
     except json.JSONDecodeError as error:
         raise _syntax_error(path, error) from None
+    except OtherFormatError as error:
+        raise InputError(shown(path), [error.defect]) from None
     except RecursionError:
         raise unusable(path, "lists or objects nested too deeply", "an instance or solution file of crop") from None
 

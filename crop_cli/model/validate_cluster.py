@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from crop_cli.model.findings import Findings, alike, key_path, named, number, one_of, quoted
 from crop_cli.model.instance import Cluster, Node, Switch
 from crop_cli.model.rules import exceeds
@@ -57,14 +55,14 @@ def _check_node(findings: Findings, path: str, node: Node) -> None:
         at = key_path(f"{path}.used", resource)
         at_capacity = f"{path}.gpus" if resource == "gpus" else key_path(f"{path}.resources", resource)
         capacity: float | None = node.gpus if resource == "gpus" else node.resources.get(resource)
-        if not findings.sound(at_capacity):
+        if not findings.sound(at) or not findings.sound(at_capacity):
             continue
         if capacity is None:
             known = ["gpus", *node.resources]
             findings.add(at, f"an unknown resource{owner}", f"{one_of(known)}{alike(resource, known)}")
         elif exceeds(used, capacity):
             findings.add(at, f"{number(used)}{owner}", f"at most {number(capacity)}, what the node has")
-        elif resource == "gpus" and math.isfinite(used) and used != int(used):
+        elif resource == "gpus" and used != int(used):
             # Whole workers are placed: half a GPU taken leaves no half to use.
             findings.add(at, f"{number(used)}{owner}", "a whole number: a GPU that is used in part counts as used")
 
@@ -81,6 +79,8 @@ def shared_name_warnings(cluster: Cluster) -> list[str]:
 
 def names_readable(findings: Findings, path: str, length: int) -> bool:
     """Whether the names in a list of objects are all known, so that one that is not among them is an error."""
+    if findings.is_stand_in(path):
+        return False
     return findings.sound(path) or not any(findings.is_stand_in(f"{path}[{i}].name") for i in range(length))
 
 

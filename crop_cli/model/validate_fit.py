@@ -14,6 +14,7 @@ from crop_cli.model.findings import named, one_of, quoted
 from crop_cli.model.instance import Instance, Job, Node
 from crop_cli.model.tree import Tree, build_tree
 from crop_cli.model.validate_jobs import JOBS
+from crop_cli.names import plural
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -90,8 +91,8 @@ class _Room:
         if job.gpus_per_node is not None:
             workers = np.where(workers >= job.gpus_per_node, job.gpus_per_node, 0)
             if workers.sum() < k:
-                needs, has = k // job.gpus_per_node, int((workers > 0).sum())
-                return f"it needs {needs} nodes with {job.gpus_per_node} GPUs each, {has} have room"
+                needs, each = plural(k // job.gpus_per_node, "node"), plural(job.gpus_per_node, "free GPU")
+                return f"it needs {needs} with {each} each, there are {int((workers > 0).sum())}"
         for depth in range(tree.max_depth, 0, -1):
             level = tree.level_name(depth)
             if job.spread is not None and job.spread.level == level:

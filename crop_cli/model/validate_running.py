@@ -54,7 +54,7 @@ def _check_total(findings: Findings, path: str, job: Job) -> None:
 def _check_places(findings: Findings, instance: Instance, running: dict[int, Job]) -> None:
     """Running jobs are on nodes of the cluster that are up and of an allowed type."""
     nodes = {node.name: (i, node) for i, node in enumerate(instance.cluster.nodes)}
-    all_known = names_readable(findings, NODES, len(instance.cluster.nodes))
+    all_known = bool(nodes) and names_readable(findings, NODES, len(instance.cluster.nodes))
     for j, job in running.items():
         owner = named("job", job.name)
         for name in job.placement or {}:
