@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crop_cli.cli.render_text import comma_separated
 from crop_cli.cli.report import Report, Table
+from crop_cli.model.certificate import TOLERANCE
 from crop_cli.model.instance import Instance
 from crop_cli.model.solution import Guarantee, LevelTraffic, Metrics, Runtime, Solution
 from crop_cli.names import folded, number, percent, plural
@@ -89,6 +90,8 @@ def _value(value: float | None) -> str:
 
 
 def _gap(solution: Solution) -> str:
+    if solution.gap is not None and 0 < solution.gap <= TOLERANCE:
+        return f"0 % (within {TOLERANCE:g})"
     if solution.gap is not None:
         return percent(solution.gap)
     return "undefined: the objective is 0" if solution.bound is not None and solution.objective == 0 else "unknown"

@@ -159,7 +159,12 @@ def _stage(state: _Run, engine: Engine, request: Request) -> None:
     """Run one solver, verify its placement, keep what is better."""
     state.phase(engine.name)
     since = state.budget.elapsed
-    answer = engine.load()(state.problem, request, state.budget, state.listen)
+    try:
+        answer = engine.load()(state.problem, request, state.budget, state.listen)
+    except BackendError as error:
+        if state.evaluation is None:
+            raise
+        answer = Answer(None, "error", notes=(f"{engine.name} failed: {error}",))
     spent = state.budget.elapsed - since
     build = min(spent, answer.seconds.get("build", 0.0))
     state.seconds["build"] = state.seconds.get("build", 0.0) + build
