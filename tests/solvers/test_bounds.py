@@ -21,7 +21,7 @@ def test_no_bound_is_below_the_optimum(block: int) -> None:
         problem = compile_problem(instance)
         best, _ = optimum(instance)
         for target in (None, best):
-            bound = upper_bound(problem, Budget(), target=target, effort_s=0.05)
+            bound = upper_bound(problem, Budget(), target=target, effort=3_000)
             if best is None:
                 continue
             assert not bound.infeasible, seed
@@ -79,7 +79,7 @@ def test_moving_prices_tightens_the_bound() -> None:
         if best is None:
             continue
         plain = upper_bound(problem, Budget())
-        moved = upper_bound(problem, Budget(), target=best, effort_s=0.2)
+        moved = upper_bound(problem, Budget(), target=best, effort=10_000)
         assert moved.value <= plain.value + 1e-9 * max(1.0, abs(plain.value)), seed
         tighter += moved.value < plain.value - 1e-6
     assert tighter > 0
