@@ -33,7 +33,7 @@ SAFETY = 1e-9
 CAPACITY_TOLERANCE = 1e-6
 """The evaluator lets a load exceed a capacity by this much of max(1, capacity); bounds must cover such placements."""
 
-EFFORT = 20_000
+EFFORT = 5_000
 """Default work of moving prices: a fraction of a second."""
 
 

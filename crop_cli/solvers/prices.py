@@ -26,7 +26,7 @@ def type_prices(problem: Problem, jobs: IntArray, budget: Budget) -> Prices | No
     """
     types = list(dict.fromkeys(problem.hardware.gpu_type))
     type_of = np.array([types.index(t) for t in problem.hardware.gpu_type])[problem.hardware_of]
-    supply = np.bincount(type_of, weights=problem.free_gpus, minlength=len(types))
+    supply = np.bincount(type_of, weights=problem.free_gpus, minlength=len(types)).astype(np.float64)
     present = np.flatnonzero(supply)
     if len(present) < 2:
         return None
