@@ -1,0 +1,1 @@
+"""The submodular greedy: arrangements of domains, fill and improvement, and the factor that they guarantee."""

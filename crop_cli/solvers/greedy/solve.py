@@ -1,0 +1,141 @@
+"""The greedy engine: constructions, guarantee, fill and improvement."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crop_cli.errors import UsageError
+from crop_cli.model.problem import Placement, Problem
+from crop_cli.model.solution import Guarantee
+from crop_cli.model.tree import ROOT_NAME
+from crop_cli.solvers.contract import Answer, Budget, Listener, Request
+from crop_cli.solvers.greedy.arrangement import ArrangementOracle
+from crop_cli.solvers.greedy.board import Board
+from crop_cli.solvers.greedy.domains import choose_depth, deepest_fit, find_domains
+from crop_cli.solvers.greedy.guarantee import guarantee
+from crop_cli.solvers.greedy.improve import displace, fill, ruin, upgrade
+from crop_cli.solvers.greedy.lazy import PureRun, run_greedy
+from crop_cli.solvers.greedy.must import impossible, make_room, place_required
+from crop_cli.solvers.greedy.setting import Setting
+
+OPTIONS = ("level", "oracle")
+"""Keys of `--set`: a level's name (or "cluster"), and "greedy" or "exact"."""
+
+RUINS = 40
+"""Ruins in a row that may fail before the search ends."""
+
+ROUNDS = 5
+"""Rounds of improvement at most."""
+
+MOST_TRIES, LEAST_TRIES, WORK = 40, 8, 8000
+"""Jobs per round for which others are displaced: WORK over the number of nodes, within limits."""
+
+
+def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) -> Answer:
+    """Place jobs by the submodular greedy of model.md section 9.
+
+    The greedy runs over the domains of one level (and over the nodes, if those are not that level); plain constructions
+    in three orders join in. Each result is filled with what is left; the best is improved. The guarantee of a pure run
+    holds for the final placement, which is at least as good as each of them.
+
+    Raises
+    ------
+    UsageError
+        An option that it does not know.
+    """
+    forced, exact = _options(problem, request)
+    proof = impossible(problem)
+    if proof is not None:
+        return Answer(None, "proved", infeasible=True, seconds={"solve": budget.elapsed}, notes=(proof,))
+    started = budget.elapsed
+    setting = Setting.of(problem, budget, listen)
+    fitting = deepest_fit(problem, setting.finder, setting.likeness)
+    depth = choose_depth(problem, fitting) if forced is None else forced
+    built = budget.elapsed
+    base = place_required(setting)
+    runs = _pure_runs(setting, depth, exact)
+    _complete(setting, base, runs, request)
+    if setting.best is not None:
+        _improve(setting, np.random.default_rng(request.seed))
+    seconds = {"build": built - started, "solve": budget.elapsed - built}
+    reason = budget.stop_reason() if budget.should_stop else "completed"
+    if setting.best is None:
+        missing = (
+            "the greedy found no placement of all jobs that must run; that proves nothing, an exact solver decides"
+        )
+        return Answer(None, reason, seconds=seconds, notes=(missing,))
+    claims = [guarantee(problem, setting.outlook, run, fitting, setting.best_value) for run in runs]
+    return Answer(setting.best, reason, guarantee=_strongest(claims), seconds=seconds)
+
+
+def _options(problem: Problem, request: Request) -> tuple[int | None, bool]:
+    """Depth of the level asked for (None: the greedy's choice), and whether arrangements are to be exact."""
+    unknown = sorted(set(request.options) - set(OPTIONS))
+    if unknown:
+        raise UsageError(f"the greedy has no option {unknown[0]!r}; it knows {', '.join(OPTIONS)}")
+    tree, level = problem.tree, request.options.get("level")
+    names = (ROOT_NAME, *tree.levels)
+    if level is not None and level not in names:
+        raise UsageError(f"level {level!r} is none of this cluster's: {', '.join(names)}")
+    oracle = request.options.get("oracle", "greedy")
+    if oracle not in ("greedy", "exact"):
+        raise UsageError(f"oracle {oracle!r} is neither 'greedy' nor 'exact'")
+    return None if level is None else names.index(level), oracle == "exact"
+
+
+def _pure_runs(setting: Setting, depth: int, exact: bool) -> list[PureRun]:
+    """The greedy over the domains of a level, and over the nodes if those are not its domains."""
+    problem, deepest = setting.problem, setting.problem.tree.max_depth
+    runs = []
+    for d in dict.fromkeys((depth, deepest)):
+        oracle: ArrangementOracle = setting.in_nodes if d == deepest else setting.inner
+        domains = find_domains(problem, setting.outlook, setting.likeness, d)
+        runs.append(run_greedy(problem, domains, oracle, setting.budget))
+    return runs
+
+
+def _complete(setting: Setting, base: Placement | None, runs: list[PureRun], request: Request) -> None:
+    """Make full placements of the pure runs, of a given start and of the plain constructions; the best is kept."""
+    orders = setting.orders()
+    board = Board.empty(setting.problem)
+    starts = [(run.placement, "dense") for run in runs]
+    starts += [(base or {}, name) for name in orders]
+    if request.start is not None:
+        starts.insert(0, (request.start, "dense"))
+    for placement, order in starts:
+        board.load(placement)
+        if not make_room(setting, board):
+            if base is None:
+                continue
+            board.load(base)
+        fill(setting, board, orders[order])
+        setting.offer(board)
+        if setting.settled:
+            break
+
+
+def _improve(setting: Setting, rng: np.random.Generator) -> None:
+    """Upgrades, insertions and ruins from the best placement on, until a round gains nothing."""
+    orders = setting.orders()
+    board = Board.empty(setting.problem)
+    board.load(setting.best or {})
+    tries = int(np.clip(WORK // max(1, setting.problem.n_nodes), LEAST_TRIES, MOST_TRIES))
+    for _ in range(ROUNDS):
+        rose = upgrade(setting, board)
+        rose |= displace(setting, board, orders["valuable"], tries)
+        setting.offer(board)
+        for _ in range(RUINS):
+            if setting.settled:
+                return
+            if ruin(setting, board, orders["dense"], rng):
+                rose = True
+                setting.offer(board)
+        if not rose:
+            return
+
+
+def _strongest(claims: list[Guarantee]) -> Guarantee:
+    """A factor of the optimum before one of confined placements, and that of the larger domains before the other."""
+    proved = [claim for claim in claims if claim.a_priori is not None]
+    of_optimum = [claim for claim in proved if claim.relative_to == "optimum"]
+    return max(of_optimum, key=lambda claim: claim.a_priori or 0.0) if of_optimum else (proved or claims)[0]
