@@ -12,7 +12,7 @@ CAPACITY_SLACK = 4e-7
 """A point is accepted when a fractional row exceeds its bound by at most this, relative to max(1, |bound|)."""
 
 PROOF_TOLERANCE = 1e-6
-"""Cost and bound prove optimality when they differ by at most this, relative to max(1, |cost|)."""
+"""Cost and bound prove optimality when they differ by at most this, relative to the cost (see `Evidence.tolerance`)."""
 
 
 def cost_of(model: SparseModel, x: IntArray) -> float:
@@ -96,8 +96,9 @@ class Evidence:
 
     @property
     def tolerance(self) -> float:
-        """Largest difference of cost and bound that is taken for rounding."""
-        return PROOF_TOLERANCE * max(1.0, abs(self.cost or 0.0))
+        """Largest difference of cost and bound that is taken for rounding; for a cost near 0, relative to its terms."""
+        term = min(1.0, float(np.abs(self.model.cost).max(initial=0.0)))
+        return PROOF_TOLERANCE * max(abs(self.cost or 0.0), term)
 
     def settle(self) -> None:
         """Bring bound and cost into agreement: rounding noise is cut off, a contradiction costs the bound its place."""

@@ -69,7 +69,9 @@ def run_backend(
     Raises
     ------
     UsageError
-        If `name` or an option is not known, or the library is not installed.
+        If `name` or an option is not known.
+    BackendError
+        If the library is not installed.
     """
     began = time.monotonic()
     module = module_of(name)

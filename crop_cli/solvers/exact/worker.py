@@ -17,6 +17,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from crop_cli.errors import UsageError
 from crop_cli.solvers.exact.protocol import (
     Bound,
+    FloatArray,
     Frame,
     Incumbent,
     Model,
@@ -47,6 +49,8 @@ class Channel:
     ----------
     stopping
         Set once the parent has asked to stop.
+    unit
+        What the back end's costs are multiples of.
     """
 
     def __init__(self, fd: int) -> None:
@@ -55,6 +59,7 @@ class Channel:
         self._best_bound = -np.inf
         self._stop_hooks: list[Callable[[], object]] = []
         self.stopping = threading.Event()
+        self.unit = 1.0
 
     def incumbent(self, values: NDArray[np.float64] | NDArray[np.int64]) -> None:
         """Report a point; it is rounded here and verified by the parent."""
@@ -64,7 +69,7 @@ class Channel:
         """Report a lower bound of the cost, if it is one and better than those before."""
         if np.isfinite(value) and value > self._best_bound:
             self._best_bound = value
-            self._send(Bound(float(value)))
+            self._send(Bound(float(value) * self.unit))
 
     def outcome(self, outcome: Outcome) -> None:
         """Report the end."""
@@ -85,6 +90,12 @@ class Channel:
         with self._lock:
             while data:
                 data = data[os.write(self._fd, data) :]
+
+
+def cost_unit(cost: FloatArray) -> float:
+    """A power of two ≤ 1 by which to divide costs: libraries cut off what is below 10^-7 or so in absolute terms."""
+    largest = float(np.abs(cost).max(initial=0.0))
+    return min(1.0, 2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
 
 
 class Backend(Protocol):
@@ -116,7 +127,12 @@ def run(directory: Path, channel: Channel) -> Outcome:
         if settings.memory_mb is not None:
             resource.setrlimit(resource.RLIMIT_AS, (settings.memory_mb * 10**6,) * 2)
         backend: Backend = importlib.import_module(settings.module)
-        return backend.solve(read_model(directory), settings, channel)
+        model = read_model(directory)
+        channel.unit = unit = cost_unit(model.cost)
+        model = replace(model, cost=model.cost / unit)
+        settings = replace(settings, absolute_gap=settings.absolute_gap / unit)
+        outcome = backend.solve(model, settings, channel)
+        return outcome if outcome.bound is None else replace(outcome, bound=outcome.bound * unit)
     except UsageError as error:
         return Outcome("usage", message=str(error))
     except MemoryError:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 
-from crop_cli.errors import UsageError
+from crop_cli.errors import BackendError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,9 @@ def module_of(name: str) -> str:
     Raises
     ------
     UsageError
-        If there is none of this name, or its library is not installed.
+        If there is none of this name.
+    BackendError
+        If its library is not installed.
     """
     if "." in name:
         return name
@@ -118,5 +120,5 @@ def module_of(name: str) -> str:
         raise UsageError(f"unknown back end {name!r}; there are {', '.join(BACKENDS)}")
     backend = BACKENDS[name]
     if not backend.installed:
-        raise UsageError(f"back end {name} needs the package {backend.package}, which is not installed")
+        raise BackendError(f"back end {name} needs the package {backend.package}, which is not installed")
     return backend.module
