@@ -12,6 +12,7 @@ import math
 import os
 import re
 import signal
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,11 @@ from crop_cli.errors import UsageError
 from crop_cli.solvers.exact.protocol import Ending, Model, Outcome, Settings
 from crop_cli.solvers.exact.worker import Channel
 
+OTHERS = ("highspy", "gurobipy", "cplex", "xpress", "mosek", "coptpy", "pyscipopt", "cuopt", "sas", "saspy", "swat")
+"""Libraries that PuLP imports with itself, if they are there: they clash with each other, or start by asking a licence
+server. To Python they are not there."""
+
+sys.modules.update(dict.fromkeys(OTHERS))  # type: ignore[arg-type]
 pulp: Any = importlib.import_module("pulp")  # not typed
 
 ENDINGS: tuple[tuple[str, Ending], ...] = (
