@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import io
 import os
@@ -12,7 +13,7 @@ import sys
 import zlib
 from pathlib import Path
 
-from crop_cli.errors import Defect, InputError
+from crop_cli.errors import Defect, InputError, UsageError
 
 LARGEST_FILE = 512 * 2**20
 """Bytes of a file, unpacked, that are still read: a million jobs fit, a decompression bomb does not."""
@@ -89,14 +90,51 @@ def write_atomic(path: str | Path, data: bytes) -> None:
 
     Raises
     ------
+    UsageError
+        If the file cannot be written. The old one is untouched and nothing is left beside it.
     OSError
-        If it cannot be written. The old file is untouched and nothing is left beside it.
+        If standard output cannot be written.
     """
     if str(path) == STANDARD_STREAM:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    target = Path(os.path.realpath(path))
+    try:
+        _replace(Path(os.path.realpath(path)), data)
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from None
+
+
+def require_writable(path: str | Path) -> None:
+    """Refuse early, before work is done for it, what `write_atomic` could not write for lack of a folder or permission.
+
+    Raises
+    ------
+    UsageError
+        If the path is a directory, or its folder does not exist or may not be written to.
+    """
+    if str(path) == STANDARD_STREAM:
+        return
+    try:
+        target = Path(os.path.realpath(path))
+        mode = _mode(target)
+        if mode is not None and stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if mode is None or stat.S_ISREG(mode):
+            if not stat.S_ISDIR(target.parent.stat().st_mode):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+            if not os.access(target.parent, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: str | Path, error: OSError | ValueError) -> UsageError:
+    return UsageError(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}")
+
+
+def _replace(target: Path, data: bytes) -> None:
+    """Put a new file in the place of an old one, or write to what is no regular file."""
     mode = _mode(target)
     if mode is not None and not stat.S_ISREG(mode):
         with target.open("wb") as file:

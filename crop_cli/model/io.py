@@ -13,14 +13,22 @@ import msgspec
 from crop_cli.errors import InputError
 from crop_cli.model.decode import OtherFormatError, decode
 from crop_cli.model.dump import dump_instance, dump_solution
-from crop_cli.model.files import read_bytes, shown, unpack, unusable, write_atomic
+from crop_cli.model.files import read_bytes, require_writable, shown, unpack, unusable, write_atomic
 from crop_cli.model.findings import Findings, quoted
 from crop_cli.model.instance import Instance
 from crop_cli.model.solution import Solution
 from crop_cli.model.validate import validate
 from crop_cli.model.validate_fields import check_unique
 
-__all__ = ["Loaded", "dump_instance", "dump_solution", "load_instance", "load_solution", "write_atomic"]
+__all__ = [
+    "Loaded",
+    "dump_instance",
+    "dump_solution",
+    "load_instance",
+    "load_solution",
+    "require_writable",
+    "write_atomic",
+]
 
 T = TypeVar("T", bound=msgspec.Struct)
 

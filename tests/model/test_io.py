@@ -18,10 +18,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crop_cli.errors import InputError
+from crop_cli.errors import InputError, UsageError
 from crop_cli.model import files
 from crop_cli.model.instance import Cluster, Instance, Job, Node
-from crop_cli.model.io import dump_instance, dump_solution, load_instance, load_solution, write_atomic
+from crop_cli.model.io import dump_instance, dump_solution, load_instance, load_solution, require_writable, write_atomic
 from crop_cli.model.problem import compile_problem
 from crop_cli.model.solution import Solution
 from tests.model.samples import defects_of, edited, example, example_solution
@@ -240,16 +240,38 @@ def test_a_failing_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(UsageError, match="cannot be written: No space left"):
         write_atomic(file, b"new")
     assert file.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["out.json"]
 
 
-def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
-    """No folder is made up."""
-    with pytest.raises(FileNotFoundError):
-        write_atomic(tmp_path / "none" / "out.json", b"x")
+def test_what_can_not_be_written_is_refused_early(tmp_path: Path) -> None:
+    """No folder, a file as folder, a directory as file, an impossible name: an error of use, before and on writing."""
+    (tmp_path / "file").write_bytes(b"")
+    for path, words in [
+        (tmp_path / "none" / "out.json", "No such file or directory"),
+        (tmp_path / "file" / "out.json", "Not a directory"),
+        (tmp_path, "Is a directory"),
+        ("a\0b", "null"),
+    ]:
+        with pytest.raises(UsageError, match=f"cannot be written: .*{words}"):
+            write_atomic(path, b"x")
+        with pytest.raises(UsageError, match=f"cannot be written: .*{words}"):
+            require_writable(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("name", ["new", "file", "link", "pipe", "-"])
+def test_what_can_be_written_is_not_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """New and old files, links, pipes and standard output pass, and nothing is created or changed."""
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("file")
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.chdir(tmp_path)
+    require_writable(name)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "link", "pipe"]
+    assert (tmp_path / "file").read_bytes() == b"old"
 
 
 def test_pipes_and_devices_are_written_to(tmp_path: Path) -> None:
