@@ -1,7 +1,7 @@
 """How long the oracle takes: one job, all jobs, free and at prices, from 1,000 to 10,000 nodes.
 
 Nodes have 8 GPUs; half of the nodes are partly taken; two GPU types, a few slow nodes, two bandwidths of nodes, NVLink
-and PCIe. Every measurement is the least of a few runs on one thread, so that other work on the machine counts little.
+and PCIe. Every measurement is the least processor time of a few runs, so that other work on the machine counts little.
 
 Run `python benchmarks/oracle.py [-o FILE]`. Prints a Markdown table.
 """
@@ -87,12 +87,12 @@ def make_prices(problem: Problem) -> Prices:
 
 
 def least_ms(run: Callable[[], object], repeats: int) -> float:
-    """Least wall-clock time of a few runs, milliseconds."""
+    """Least processor time of a few runs, milliseconds."""
     times = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.process_time()
         run()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return 1e3 * min(times)
 
 
@@ -156,8 +156,8 @@ def main() -> None:
     ]
     head = (
         "# The oracle's time\n\n"
-        "Wall-clock time of the exact best placement of a job (`best_placement`) and of the values of many jobs "
-        "(`best_values`),\nleast of a few runs, one thread. "
+        "Processor time of the exact best placement of a job (`best_placement`) and of the values of many jobs "
+        "(`best_values`),\nleast of a few runs. "
         f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}. "
         "Made by `python benchmarks/oracle.py`.\n"
     )
