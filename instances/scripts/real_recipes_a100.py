@@ -34,7 +34,7 @@ LINGJUN_ASSUMPTION = (
 
 def demo_lingjun_8(data: Path, draw: Draw) -> Part:
     """Two racks of 5 and 3 hosts, one host slow and failing."""
-    cluster = clusters.lingjun(_racks(data, "P10", ("S28", "S44")), pods=False, host_gbps=200)
+    cluster = clusters.lingjun(_racks(data, "P10", ("S28", "S44")), pods=False, host_gbps=100)
     clusters.with_faults(draw, cluster)
     faults, days = traces.faults_of_servers(data)
     clusters.degrade(cluster.nodes[2], 1.3, faults[0] / days)
@@ -43,7 +43,7 @@ def demo_lingjun_8(data: Path, draw: Draw) -> Part:
         "Two racks of a production cluster with one degraded host, and twelve jobs that want 82 of its 64 GPUs.",
         (LINGJUN, PHILLY, *A100_DATA, HBD),
         (
-            LINGJUN_ASSUMPTION.format(gbps=200),
+            LINGJUN_ASSUMPTION.format(gbps=100),
             "Host S28-h3 is degraded: 30 % slower, failing as often as the worst server of the fault trace.",
             *philly_said("ee9e8c", "2017-12-10"),
             *A100_ASSUMPTIONS,

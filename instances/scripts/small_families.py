@@ -60,17 +60,19 @@ def resources(draw: Draw, name: str, count: int, load: float) -> Part:
 
     def make(draw: Draw, label: str, gpus: int) -> Part:
         job = model_job(draw, label, gpus)
-        job["resources_per_gpu"] = {"cpu": draw.pick((2, 4, 8, 12, 16)), "memory_gib": draw.pick((16, 32, 64, 96, 128))}
+        cpu, memory = draw.pick(((4, 32), (6, 96), (14, 32)))
+        job["resources_per_gpu"] = {"cpu": cpu, "memory_gib": memory}
         return job
 
     switches, of_node = racks(count, draw.pick((2, 4)), None)
     nodes = []
     for i, rack in enumerate(of_node):
-        have = {"cpu": draw.pick((48, 64, 96)), "memory_gib": draw.pick((384, 512, 768))}
-        taken = {"cpu": draw.integer(0, 12), "memory_gib": draw.integer(0, 64)} if draw.chance(0.5) else None
+        cpu, memory = draw.pick(((64, 384), (96, 768)))
+        taken = {"cpu": 8, "memory_gib": 64} if draw.chance(0.3) else None
+        have = {"cpu": cpu, "memory_gib": memory}
         fields = {"gpu_link_gbps": 2400, "uplink_gbps": 200, "resources": have, "used": taken}
         nodes.append(node(f"n{i + 1}", rack, 8, **fields))
-    jobs = queue(draw, free_gpus(nodes), load, make)
+    jobs = queue(draw, free_gpus(nodes), load, make, {1: 2, 2: 4, 4: 6, 8: 6, 16: 1})
     return document(name, _said(resources), _racked(switches, nodes), jobs)
 
 
