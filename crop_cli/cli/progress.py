@@ -94,11 +94,13 @@ class Progress:
 
     def _log(self, event: Event) -> None:
         if not self.header:
-            self.environment.err(f"{'seconds':>9}  {'event':<10}{'objective':>16}{'bound':>16}{'gap':>10}")
+            self.environment.err(f"{'seconds':>9}  {'event':<10}{'objective':>16}{'bound':>16}{'gap':>12}")
             self.header = True
+        if event.kind == "phase":
+            self.environment.err(f"{event.seconds:>9.2f}  [{event.text}]")
+            return
         objective, bound, gap = self.best.cells()
-        what = f"[{event.text}]" if event.kind == "phase" else event.kind
-        self.environment.err(f"{event.seconds:>9.2f}  {what:<10}{objective:>16}{bound:>16}{gap:>10}")
+        self.environment.err(f"{event.seconds:>9.2f}  {event.kind:<10}{objective:>16}{bound:>16}{gap:>12}")
 
 
 @dataclass(slots=True)

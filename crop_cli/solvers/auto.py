@@ -22,8 +22,8 @@ from crop_cli.solvers.registry import ENGINES, Engine
 GREEDY_OPTIONS = frozenset({"level", "oracle"})
 """Keys of `--set` that belong to the greedy; an exact engine passes all others on to its back end."""
 
-AUTO_LARGEST = 12_000
-"""Largest job-vertex pairs (`exact_size`) for which `auto` runs an exact back end."""
+AUTO_LARGEST = 15_000
+"""Largest `exact_size` for which `auto` runs an exact back end: above, none improved on the greedy within a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class _Run:
     bounds: list[float | None] = field(default_factory=list)
     guarantee: Guarantee = field(default_factory=Guarantee)
     infeasible: bool = False
+    cut_short: bool = False
     refused: list[str] = field(default_factory=list)
     last: Answer | None = None
     seconds: dict[str, float] = field(default_factory=dict)
@@ -108,20 +109,25 @@ def run(engine: Engine, problem: Problem, request: Request, budget: Budget, list
 
 
 def exact_size(problem: Problem) -> int:
-    """Job-vertex pairs that an exact model has variables for: for every open job, vertices with a node it could use."""
+    """About a tenth of the coefficients of the exact model, without building it.
+
+    For every open job: vertices with a node that it could use, times the square of its classes of counts with equal
+    traffic (model.md, section 6): 1 for all-reduce, k − 1 for all-to-all.
+    """
     tree = problem.tree
-    pairs = 0
+    size = 0
     members = np.bincount(problem.kind_of[problem.open_jobs], minlength=len(problem.kinds))
     for kind, count in zip(problem.kinds, members, strict=True):
         if count:
             usable = np.isfinite(kind.compute_s[problem.hardware_of]) & (problem.free_gpus > 0)
-            below = tree.sum_below(usable.astype(np.int64))
-            pairs += int(count) * int(np.count_nonzero(below[1:]))
-    return pairs
+            vertices = int(np.count_nonzero(tree.sum_below(usable.astype(np.int64))[1:]))
+            classes = 1 + int(np.count_nonzero(np.diff(kind.link_time[0, 1:-1])))
+            size += int(count) * vertices * classes**2
+    return size
 
 
 def worth_exact(problem: Problem) -> bool:
-    """Whether `auto` tries an exact back end: at most `AUTO_LARGEST` job-vertex pairs."""
+    """Whether `auto` tries an exact back end: an `exact_size` of at most `AUTO_LARGEST`."""
     return exact_size(problem) <= AUTO_LARGEST
 
 
@@ -139,7 +145,10 @@ def _split_options(engine: Engine, request: Request) -> tuple[Request, Request]:
 
 def _goes_on(state: _Run, engine: Engine, request: Request) -> bool:
     """Whether the exact back end runs after greedy and bound."""
-    if state.infeasible or state.budget.should_stop:
+    if state.infeasible:
+        return False
+    if state.budget.should_stop:
+        state.cut_short = True
         return False
     if engine.role == "exact":
         return True
@@ -148,7 +157,7 @@ def _goes_on(state: _Run, engine: Engine, request: Request) -> bool:
         return False
     if not worth_exact(state.problem):
         state.note(
-            f"no exact back end was tried: {exact_size(state.problem)} job-vertex pairs are more than {AUTO_LARGEST}; "
+            f"no exact back end was tried: the model's size {exact_size(state.problem)} is above {AUTO_LARGEST}; "
             "--solver exact tries it all the same"
         )
         return False
@@ -157,7 +166,7 @@ def _goes_on(state: _Run, engine: Engine, request: Request) -> bool:
 
 def _stage(state: _Run, engine: Engine, request: Request) -> None:
     """Run one solver, verify its placement, keep what is better."""
-    state.phase(engine.name)
+    state.phase("exact" if engine.role == "auto" else engine.name)
     since = state.budget.elapsed
     try:
         answer = engine.load()(state.problem, request, state.budget, state.listen)
@@ -255,6 +264,8 @@ def _stop_reason(state: _Run, certificate: Certificate, request: Request) -> Sto
         return "interrupted"
     if certificate.status == "feasible" and within_gap(certificate, request.gap):
         return "gap_limit"
+    if state.cut_short:
+        return "time_limit"
     reason = state.last.stop_reason if state.last else "completed"
     # A back end's own proof does not count when crop's numbers do not meet.
     return "completed" if reason in ("proved", "gap_limit") else reason

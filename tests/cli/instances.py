@@ -50,7 +50,7 @@ def infeasible() -> Data:
 def hard(seed: int = 0) -> Data:
     """Many different jobs on many different nodes: no back end proves it within seconds."""
     draw = random.Random(seed)
-    racks, per_rack = 8, 8
+    racks, per_rack = 3, 5
     nodes = [
         {
             "name": f"n{i}",
@@ -72,7 +72,7 @@ def hard(seed: int = 0) -> Data:
             "pattern": draw.choice(["allreduce", "alltoall"]),
             "restart_minutes": 10,
         }
-        for i in range(60)
+        for i in range(30)
     ]
     switches = [{"name": f"r{r}", "level": "rack", "uplink_gbps": 200} for r in range(racks)]
     return {

@@ -29,10 +29,10 @@ def _start(path: str, out: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def _wait_for_back_end(child: subprocess.Popen[str]) -> None:
-    """Read the stream until greedy and bound are done and the exact back end begins."""
+    """Read the stream until greedy, bound and model are done and the exact back end begins."""
     assert child.stdout is not None
     for line in child.stdout:
-        if '"phase"' in line and '"cp-sat"' in line:
+        if '"phase"' in line and '"cp-sat: ' in line:
             return
     raise AssertionError("the back end never began")
 

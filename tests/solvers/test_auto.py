@@ -18,10 +18,11 @@ from crop_cli.solvers.registry import ENGINES, Engine
 from tests.solvers import fakes
 
 
-def _problem(gpus: list[int], jobs: list[int], **job: Any) -> Problem:
+def _problem(gpus: list[int], jobs: list[int], *, uplink_gbps: float | None = None, **job: Any) -> Problem:
+    nodes = [{"name": f"n{i}", "gpus": g, "uplink_gbps": uplink_gbps} for i, g in enumerate(gpus)]
     data = {
         "format": "crop-instance/1",
-        "cluster": {"levels": ["node"], "nodes": [{"name": f"n{i}", "gpus": g} for i, g in enumerate(gpus)]},
+        "cluster": {"levels": ["node"], "nodes": nodes},
         "jobs": [{"name": f"j{i}", "gpus": k, **job} for i, k in enumerate(jobs)],
     }
     return compile_problem(msgspec.convert(data, Instance))
@@ -227,3 +228,18 @@ def test_a_back_end_that_fails_without_a_start_is_an_error(events: list[Event], 
 
     with pytest.raises(BackendError, match="out of memory"):
         _run(fakes.engine("fails", "exact", fails), _problem([4, 4], [3, 3, 3]), events)
+
+
+def test_the_size_counts_classes_of_traffic() -> None:
+    """Per job and vertex an all-reduce job counts once, an all-to-all job of 4 with its 3 classes nine times."""
+    ring = _problem([4, 4], [4], message_mb=100, uplink_gbps=10)
+    crossbar = _problem([4, 4], [4], message_mb=100, uplink_gbps=10, pattern="alltoall")
+    assert (exact_size(ring), exact_size(crossbar)) == (2, 2 * 9)
+
+
+def test_an_expired_limit_is_the_stop_reason(events: list[Event], with_greedy: Any) -> None:
+    """When greedy and bound leave no time for the back end, the limit is why the run ended."""
+    with_greedy(fakes.first_fit)
+    engine = fakes.engine("never", "exact", fakes.overfull)
+    outcome = run(engine, _problem([4, 4], [3, 3, 3]), Request(), Budget(1e-9), events.append)
+    assert (outcome.status, outcome.stop_reason) == ("feasible", "time_limit")
