@@ -26,15 +26,17 @@ from real_origins import (
 
 Part = dict[str, Any]
 
+HOST_GBPS = 100
+
 LINGJUN_ASSUMPTION = (
-    "Hosts have 8 A100 with NVLink (2400 Gbit/s per GPU) and {gbps} Gbit/s to their rack; "
+    f"Hosts have 8 A100 with NVLink (2400 Gbit/s per GPU) and {HOST_GBPS} Gbit/s to their rack; "
     "a rack's uplink carries half, a pod's a quarter of what its hosts can send. The source states none of this."
 )
 
 
 def demo_lingjun_8(data: Path, draw: Draw) -> Part:
     """Two racks of 5 and 3 hosts, one host slow and failing."""
-    cluster = clusters.lingjun(_racks(data, "P10", ("S28", "S44")), pods=False, host_gbps=100)
+    cluster = clusters.lingjun(_racks(data, "P10", ("S28", "S44")), pods=False, host_gbps=HOST_GBPS)
     clusters.with_faults(draw, cluster)
     faults, days = traces.faults_of_servers(data)
     clusters.degrade(cluster.nodes[2], 1.3, faults[0] / days)
@@ -43,7 +45,7 @@ def demo_lingjun_8(data: Path, draw: Draw) -> Part:
         "Two racks of a production cluster with one degraded host, and twelve jobs that want 82 of its 64 GPUs.",
         (LINGJUN, PHILLY, *A100_DATA, HBD),
         (
-            LINGJUN_ASSUMPTION.format(gbps=100),
+            LINGJUN_ASSUMPTION,
             "Host S28-h3 is degraded: 30 % slower, failing as often as the worst server of the fault trace.",
             *philly_said("ee9e8c", "2017-12-10"),
             *A100_ASSUMPTIONS,
@@ -57,7 +59,7 @@ def demo_lingjun_8(data: Path, draw: Draw) -> Part:
 
 def lingjun_16_fragmented(data: Path, draw: Draw) -> Part:
     """Three small racks with 30 % of the GPUs taken here and there."""
-    cluster = clusters.lingjun(_racks(data, "P8", ("S10", "S12", "S14")), pods=False, host_gbps=200)
+    cluster = clusters.lingjun(_racks(data, "P8", ("S10", "S12", "S14")), pods=False, host_gbps=HOST_GBPS)
     clusters.with_faults(draw, cluster)
     arrivals = traces.philly(data, "e13805")
     start = traces.when("2017-12-02")
@@ -67,14 +69,15 @@ def lingjun_16_fragmented(data: Path, draw: Draw) -> Part:
     for node in cluster.nodes:
         if free[node["name"]] < 8:
             node["used"] = {"gpus": 8 - free[node["name"]]}
-    jobs = philly_a100(data, draw, cluster, "e13805", "2017-12-02", 1.1)
+    jobs = philly_a100(data, draw, cluster, "ee9e8c", "2017-12-06", 1.1)
     return document(
         "Sixteen hosts of which 30 % of the GPUs are taken, scattered as earlier jobs left them.",
         (LINGJUN, PHILLY, *A100_DATA, HBD),
         (
-            LINGJUN_ASSUMPTION.format(gbps=200),
-            "The taken GPUs are those of the last earlier jobs of the trace, each put on a random host with room.",
-            *philly_said("e13805", "2017-12-02"),
+            LINGJUN_ASSUMPTION,
+            "The taken GPUs are those of the last jobs of virtual cluster e13805 before 2017-12-02, "
+            "each put on a random host with room.",
+            *philly_said("ee9e8c", "2017-12-06"),
             *A100_ASSUMPTIONS,
             RECOVERY_ASSUMPTION,
             FAULT_ASSUMPTION,
@@ -108,7 +111,7 @@ def dgx_32(data: Path, draw: Draw) -> Part:
 def lingjun_64_running(data: Path, draw: Draw) -> Part:
     """Eight full racks on which earlier jobs run, a quarter of them movable."""
     racks = _racks(data, "P12", tuple(f"S{i}" for i in range(2, 10)))
-    cluster = clusters.lingjun(racks, pods=False, host_gbps=200)
+    cluster = clusters.lingjun(racks, pods=False, host_gbps=HOST_GBPS)
     clusters.with_faults(draw, cluster)
     arrivals = traces.philly(data, "ee9e8c")
     start = traces.when("2017-11-08")
@@ -125,7 +128,7 @@ def lingjun_64_running(data: Path, draw: Draw) -> Part:
         "Eight racks of eight hosts, 40 % busy: some running jobs may be moved to make room.",
         (LINGJUN, PHILLY, *A100_DATA, HBD),
         (
-            LINGJUN_ASSUMPTION.format(gbps=200),
+            LINGJUN_ASSUMPTION,
             "The running jobs are the last earlier ones of the trace, put where they fit most tightly; "
             "every fourth may be moved, which costs 15 minutes of it.",
             *philly_said("ee9e8c", "2017-11-08"),
@@ -142,17 +145,17 @@ def lingjun_128(data: Path, draw: Draw) -> Part:
     """Racks of two pods, three levels."""
     first = _racks(data, "P10", tuple(f"S{i}" for i in range(3, 11)))
     second = _racks(data, "P8", ("S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9"))
-    cluster = clusters.lingjun([*first, *second], pods=True, host_gbps=200)
+    cluster = clusters.lingjun([*first, *second], pods=True, host_gbps=HOST_GBPS)
     clusters.with_faults(draw, cluster)
     clusters.with_slow_and_down(draw, cluster)
-    jobs = philly_a100(data, draw, cluster, "ee9e8c", "2017-11-12", 1.2)
+    jobs = philly_a100(data, draw, cluster, "2869ce", "2017-11-20", 1.2)
     return document(
         "128 hosts in racks of two pods, some of them slow or down.",
         (LINGJUN, PHILLY, *A100_DATA, HBD),
         (
-            LINGJUN_ASSUMPTION.format(gbps=200),
+            LINGJUN_ASSUMPTION,
             "Two percent of the hosts are 5 to 30 % slower; 7 of 400 are down, as counted in the fault trace.",
-            *philly_said("ee9e8c", "2017-11-12"),
+            *philly_said("2869ce", "2017-11-20"),
             *A100_ASSUMPTIONS,
             RECOVERY_ASSUMPTION,
             FAULT_ASSUMPTION,
@@ -192,7 +195,7 @@ def zhejiang_253(data: Path, draw: Draw) -> Part:
 def lingjun_306(data: Path, draw: Draw) -> Part:
     """A whole pod of 306 hosts."""
     racks = [(key, hosts) for key, hosts in traces.lingjun_racks(data).items() if key[0] == "P12"]
-    cluster = clusters.lingjun(racks, pods=False, host_gbps=200)
+    cluster = clusters.lingjun(racks, pods=False, host_gbps=HOST_GBPS)
     clusters.with_faults(draw, cluster)
     clusters.with_slow_and_down(draw, cluster)
     jobs = philly_a100(data, draw, cluster, "ee9e8c", "2017-10-03", 1.1)
@@ -200,7 +203,7 @@ def lingjun_306(data: Path, draw: Draw) -> Part:
         "A whole pod: 306 hosts in 42 racks of 2 to 8, and five weeks of arrivals.",
         (LINGJUN, PHILLY, *A100_DATA, HBD),
         (
-            LINGJUN_ASSUMPTION.format(gbps=200),
+            LINGJUN_ASSUMPTION,
             "Two percent of the hosts are 5 to 30 % slower; 7 of 400 are down, as counted in the fault trace.",
             *philly_said("ee9e8c", "2017-10-03"),
             *A100_ASSUMPTIONS,
