@@ -7,6 +7,8 @@ or that adds nothing wherever it is placed, is told that instead.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from crop_cli.model.instance import Job
@@ -37,8 +39,8 @@ def unplaced_reasons(problem: Problem, placement: Placement | None, *, proved: b
     waiting = [int(j) for j in problem.open_jobs if int(j) not in placed]
     if not waiting:
         return {}
-    room, whole = Room.after(problem, placed), Room.whole(problem)
-    alone = {} if placement is None else _alone(problem, waiting, whole)
+    rooms = _Rooms(Room.after(problem, placed), Room.after(problem, {}), Room.whole(problem))
+    alone = {} if placement is None else _alone(problem, waiting, rooms.unplaced)
     cache: dict[tuple[int, int], str] = {}
     reasons = {}
     for job in waiting:
@@ -47,45 +49,66 @@ def unplaced_reasons(problem: Problem, placement: Placement | None, *, proved: b
         key = (kind, job if problem.must_place[job] and placement is None else -1)
         if key not in cache:
             if placement is None:
-                cache[key] = _without_placement(problem, job, room, whole, proved=proved)
+                cache[key] = _without_placement(problem, job, rooms, proved=proved)
             else:
-                cache[key] = _beside_placement(problem, job, room, whole, alone[kind], proved=proved)
+                cache[key] = _beside_placement(problem, job, rooms, alone[kind], proved=proved)
         reasons[job] = cache[key]
     return reasons
 
 
-def _alone(problem: Problem, waiting: list[int], whole: Room) -> dict[int, float]:
-    """Best utility in the empty cluster of every kind that waits; −inf where it has no place."""
+@dataclass(frozen=True, slots=True)
+class _Rooms:
+    """What the placement leaves, what there is without it (beside jobs that may not move), and the empty cluster."""
+
+    left: Room
+    unplaced: Room
+    whole: Room
+
+
+def _alone(problem: Problem, waiting: list[int], room: Room) -> dict[int, float]:
+    """Best utility in a room of every kind that waits; −inf where it has no place."""
     first = {int(problem.kind_of[j]): j for j in reversed(waiting)}
     jobs = np.array(list(first.values()), dtype=np.int64)
-    values = best_values(problem, jobs, whole.free, whole.uplink_free)
+    values = best_values(problem, jobs, room.free, room.uplink_free)
     return {kind: float(value) for kind, value in zip(first, values, strict=True)}
 
 
-def _beside_placement(problem: Problem, job: int, room: Room, whole: Room, alone: float, *, proved: bool) -> str:
-    never = _lack(problem, job, whole)
-    if never is not None:
-        return f"can never be placed here: {never}, even in an empty cluster"
+def _beside_placement(problem: Problem, job: int, rooms: _Rooms, alone: float, *, proved: bool) -> str:
+    """`alone` is the job's best utility if no other open job had a place."""
     if alone <= NOTHING:
-        best = best_placement(problem, job, whole.free, whole.uplink_free)
-        return f"would lose wherever it is placed: {_worth(problem, job, best)}, even in an empty cluster"
-    lack = _lack(problem, job, room)
-    if lack is not None:
-        price = f"; making room would cost other jobs at least the {number(alone)} that it could add (proved)"
+        return _never(problem, job, rooms)
+    if (lack := _lack(problem, job, rooms.left)) is not None:
+        # F of the optimum is at least F with this job at its best place, so the others would lose at least that.
+        price = (
+            f"; to make room for it would cost the other jobs at least the {number(alone)} that it could add (proved)"
+        )
         return lack + price if proved else lack
-    best = best_placement(problem, job, room.free, room.uplink_free)
+    best = best_placement(problem, job, rooms.left.free, rooms.left.uplink_free)
     if best is None:
-        return f"no place was found for its {problem.kind(job).k} GPUs among the {int(room.gpus.sum())} that are free"
+        return f"no place was found for its {problem.kind(job).k} GPUs among the {int(rooms.left.gpus.sum())} free ones"
     if best.utility <= NOTHING:
-        elsewhere = f"in an empty cluster it could have {number(alone)}"
-        return f"would lose where it still fits: {_worth(problem, job, best)}; {elsewhere}"
+        instead = f"with no other job in its way it could have {number(alone)}"
+        return f"would lose where it still fits: {_worth(problem, job, best)}; {instead}"
     return (
         f"fits now on {_where(problem, best.counts)} with utility {number(best.utility)}, "
         "but the solver ended before it was placed there"
     )
 
 
-def _without_placement(problem: Problem, job: int, room: Room, whole: Room, *, proved: bool) -> str:
+def _never(problem: Problem, job: int, rooms: _Rooms) -> str:
+    """A job that no choice of the solver could place with a gain: for lack of room, or for lack of worth."""
+    if (lack := _lack(problem, job, rooms.whole)) is not None:
+        return f"can never be placed here: {lack}, even in an empty cluster"
+    best = best_placement(problem, job, rooms.whole.free, rooms.whole.uplink_free)
+    if best is None or best.utility <= NOTHING:
+        return f"would lose wherever it is placed: {_worth(problem, job, best)}, even in an empty cluster"
+    if (lack := _lack(problem, job, rooms.unplaced)) is not None:
+        return f"{_lack(problem, job, rooms.left) or lack}; what is in use already and may not move leaves too little"
+    best = best_placement(problem, job, rooms.unplaced.free, rooms.unplaced.uplink_free)
+    return f"would lose beside what is in use already and may not move: {_worth(problem, job, best)}"
+
+
+def _without_placement(problem: Problem, job: int, rooms: _Rooms, *, proved: bool) -> str:
     """No placement at all: which jobs that must run are in the way."""
     must = [problem.job_names[j] for j in problem.open_jobs if problem.must_place[j]]
     if not must:
@@ -93,9 +116,9 @@ def _without_placement(problem: Problem, job: int, room: Room, whole: Room, *, p
     if not problem.must_place[job]:
         ended = "cannot all be placed" if proved else "could not all be placed in time"
         return f"waits for the jobs that must run: they {ended} ({compress(must)})"
-    if (never := _lack(problem, job, whole)) is not None:
+    if (never := _lack(problem, job, rooms.whole)) is not None:
         return f"must run, but can never be placed here: {never}, even in an empty cluster"
-    if (lack := _lack(problem, job, room)) is not None:
+    if (lack := _lack(problem, job, rooms.unplaced)) is not None:
         return f"must run, but {lack}, even with only the jobs that may not move in place"
     if len(must) == 1:
         return "must run and seems to fit, but no feasible placement was found"

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import msgspec
@@ -89,3 +90,29 @@ def test_other_threads_install_no_handler() -> None:
     thread.start()
     thread.join()
     assert entered == [True]
+
+
+def test_the_second_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
+    """Two interrupts end the command with 130 and its solver process with it."""
+    path, out = instances.write(tmp_path / "i.json", instances.hard(2)), tmp_path / "s.json"
+    child = _start(path, out, "--solver", "cp-sat", "--time-limit", "5m")
+    _wait_for_back_end(child)
+    workers = _children(child.pid)
+    for _ in range(20):
+        workers = workers or _children(child.pid)
+        time.sleep(0.1)
+    child.send_signal(signal.SIGINT)
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert workers
+    for _ in range(100):
+        if not any(Path(f"/proc/{pid}").exists() for pid in workers):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the solver process lives on")
+
+
+def _children(pid: int) -> list[str]:
+    """Process ids of the children of a process."""
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

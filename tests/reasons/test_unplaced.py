@@ -13,6 +13,8 @@ from crop_cli.reasons.unplaced import unplaced_reasons
 from tests.bruteforce import World, enumerate_job, job_utility
 from tests.tiny import random_instance
 
+IN_USE = "; what is in use already and may not move leaves too little"
+
 
 def _instance(nodes: list[dict[str, Any]], jobs: list[dict[str, Any]], **cluster: Any) -> Instance:
     data = {
@@ -48,6 +50,7 @@ def test_gpus_of_a_type() -> None:
     text = _reason(_instance(nodes, [{"gpus": 16, "compute_s": {"A100": 1}}]))
     assert text == (
         "needs 16 GPUs of type A100; 12 free (besides 8 of other types and 4 on nodes that are drained or down)"
+        + IN_USE
     )
 
 
@@ -61,7 +64,9 @@ def test_another_resource_runs_out() -> None:
     """Too little of another resource: which one, how much each GPU wants, and for how many it is enough."""
     nodes = [{"name": f"n{i}", "gpus": 8, "resources": {"cpu": 96}, "used": {"cpu": 80}} for i in range(2)]
     text = _reason(_instance(nodes, [{"gpus": 4, "resources_per_gpu": {"cpu": 12}}]))
-    assert text == "needs 4 GPUs with 12 cpu each; 16 GPUs free, but the cpu left on their nodes is enough for 2"
+    assert (
+        text == "needs 4 GPUs with 12 cpu each; 16 GPUs free, but the cpu left on their nodes is enough for 2" + IN_USE
+    )
 
 
 def test_within_a_rack() -> None:
@@ -69,7 +74,7 @@ def test_within_a_rack() -> None:
     text = _reason(_racks([[8, 4], [8, 2]], [{"gpus": 16, "within": "rack"}]))
     assert text == (
         "needs 16 GPUs in one rack; the best rack (r0) has room for 12 "
-        "(22 in the whole cluster; it would fit without 'within')"
+        "(22 in the whole cluster; it would fit without 'within')" + IN_USE
     )
 
 
@@ -106,6 +111,7 @@ def test_spread() -> None:
     text = _reason(_racks([[8, 8], [8, 0]], [{"gpus": 8, "spread": {"level": "node", "max_gpus": 2}}]))
     assert text == (
         "needs 8 GPUs, at most 2 per node; there is room for 6 (24 in the whole cluster; it would fit without 'spread')"
+        + IN_USE
     )
 
 
@@ -167,17 +173,26 @@ def test_never_worth_anything() -> None:
 
 def test_worth_nothing_where_it_still_fits() -> None:
     """A job that fits only on a bad node now is told so, with what it could have elsewhere."""
+    nodes = [{"name": "bad", "gpus": 4, "failures_per_day": 2.0}, {"name": "good", "gpus": 4}]
+    text = _reason(_instance(nodes, [{"gpus": 4, "restart_minutes": 1440}, {"gpus": 4}]), {1: {1: 4}})
+    assert text.startswith("would lose where it still fits: its best place (bad) has utility -4")
+    assert text.endswith("with no other job in its way it could have 4")
+
+
+def test_worth_nothing_beside_what_runs() -> None:
+    """A job for which only a bad node is not in use already is told that this is so whatever else is placed."""
     nodes = [{"name": "bad", "gpus": 4, "failures_per_day": 2.0}, {"name": "good", "gpus": 4, "used": {"gpus": 4}}]
     text = _reason(_instance(nodes, [{"gpus": 4, "restart_minutes": 1440}]))
-    assert text.startswith("would lose where it still fits: its best place (bad) has utility -4")
-    assert text.endswith("in an empty cluster it could have 4")
+    assert text.startswith("would lose beside what is in use already and may not move: its best place (bad)")
 
 
 def test_a_proof_says_what_room_would_cost() -> None:
     """Beside a proved optimum the reason adds that making room would cost others at least as much."""
     instance = _instance([{"name": "a", "gpus": 4}], [{"gpus": 4}, {"gpus": 4, "weight": 2}])
     text = _reason(instance, {1: {0: 4}}, job=0, proved=True)
-    assert text == "needs 4 GPUs; 0 free; making room would cost other jobs at least the 4 that it could add (proved)"
+    assert text == (
+        "needs 4 GPUs; 0 free; to make room for it would cost the other jobs at least the 4 that it could add (proved)"
+    )
 
 
 def test_required_jobs_in_each_others_way() -> None:
