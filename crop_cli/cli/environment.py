@@ -5,9 +5,13 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
+
+from crop_cli.errors import CropError
 
 
 @dataclass(slots=True)
@@ -29,7 +33,8 @@ class Environment:
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
-        return cls(sys.stdout, sys.stderr, colour=not plain)
+        # A stream that was closed before the start is None.
+        return cls(sys.stdout or _nowhere(), sys.stderr or _nowhere(), colour=not plain)
 
     @property
     def rich_output(self) -> bool:
@@ -43,16 +48,14 @@ class Environment:
 
     def out(self, text: str) -> None:
         """Write a line of results."""
-        try:
+        with self.writing():
             self.stdout.write(text + "\n")
             self.stdout.flush()
-        except BrokenPipeError:
-            self.drop_stdout()
 
     def out_bytes(self, data: bytes) -> None:
         """Write a document as it is, whatever the terminal's encoding."""
         buffer = getattr(self.stdout, "buffer", None)
-        try:
+        with self.writing():
             self.stdout.flush()
             if buffer is None:
                 self.stdout.write(data.decode())
@@ -60,18 +63,33 @@ class Environment:
                 buffer.write(data)
                 buffer.flush()
             self.stdout.flush()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Around every write to standard output: a reader that left is no error, a full disk is one.
+
+        Raises
+        ------
+        CropError
+            If standard output cannot be written.
+        """
+        try:
+            yield
         except BrokenPipeError:
-            self.drop_stdout()
+            self._drop_stdout()
+        except OSError as error:
+            self._drop_stdout()
+            raise CropError(f"standard output cannot be written: {error.strerror or error}") from None
 
     def err(self, text: str) -> None:
         """Write a line of messages; a closed standard error does not stop the work."""
         try:
             self.stderr.write(text + "\n")
             self.stderr.flush()
-        except (BrokenPipeError, ValueError):
+        except (OSError, ValueError):
             return
 
-    def drop_stdout(self) -> None:
+    def _drop_stdout(self) -> None:
         """Point standard output to nowhere, so that the interpreter's last flush does not fail either."""
         try:
             nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -79,4 +97,9 @@ class Environment:
             os.close(nowhere)
         except (OSError, ValueError):
             pass
-        self.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (lives as long as the process)
+        self.stdout = _nowhere()
+
+
+def _nowhere() -> TextIO:
+    """A stream that takes everything."""
+    return Path(os.devnull).open("w", encoding="utf-8")

@@ -16,7 +16,7 @@ COLOURS = {"optimal": "green", "feasible": "yellow", "infeasible": "red", "no_so
 def show(report: Report, environment: Environment) -> None:
     """Draw a report to the width of the terminal."""
     console = Console(file=environment.stdout, no_color=not environment.colour, highlight=False, emoji=False)
-    try:
+    with environment.writing():
         if report.facts:
             console.print(_facts(report.facts))
         for table in report.tables:
@@ -24,8 +24,6 @@ def show(report: Report, environment: Environment) -> None:
                 console.print()
                 console.print(_table(table))
         environment.stdout.flush()
-    except BrokenPipeError:
-        environment.drop_stdout()
 
 
 def _facts(facts: list[tuple[str, str]]) -> RichTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -52,6 +53,8 @@ def solve(
     from crop_cli.solvers.contract import Budget, Event  # noqa: PLC0415
     from crop_cli.solvers.registry import find  # noqa: PLC0415
 
+    if output is not None:
+        _check_output(output, instance)
     api.check_options(time_limit=seconds, gap=fraction, seed=seed, threads=threads)
     find(solver)
     budget = Budget(seconds)
@@ -83,15 +86,32 @@ def solve(
         )
         progress.clear()
         document = dump_solution(solution)
+        failure = None
         if output is not None and output != "-":
-            write_atomic(output, document)
+            try:
+                write_atomic(output, document)
+            except UsageError as error:
+                # What was found is shown all the same.
+                failure = error
     if stream is not None:
         stream.result(solution)
     elif form is opt.Format.JSON:
         environment.out_bytes(document)
     else:
         _show(environment, form, loaded.instance, solution)
+    if failure is not None:
+        raise failure
     raise typer.Exit(of_solution(solution, interrupted=budget.interrupted))
+
+
+def _check_output(output: str, instance: str) -> None:
+    """Refuse an output file that could not be written, or that is the input, before any work is done."""
+    from crop_cli.model.files import require_writable  # noqa: PLC0415
+
+    files = Path(output), Path(instance)
+    if "-" not in (output, instance) and all(file.exists() for file in files) and files[0].samefile(files[1]):
+        raise UsageError(f"-o {output}: that is the instance file")
+    require_writable(output)
 
 
 def _form(form: opt.Format | None, output: str | None, *, json_stream: bool) -> opt.Format:

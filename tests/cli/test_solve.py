@@ -279,3 +279,43 @@ def test_exact_engines_prove_and_check(crop_process: Process, tmp_path: Path, so
     if solver in ("cp-sat", "highs", "scip", "cbc"):
         assert solution.solver.back_end is not None and solution.solver.back_end_version
     assert crop_process("check", path, out).returncode == 0
+
+
+@pytest.mark.parametrize("out", ["no/such/folder/s.json", "."])
+def test_an_output_that_cannot_be_written_is_refused_first(crop: Run, racks: str, tmp_path: Path, out: str) -> None:
+    """A folder that does not exist, or a folder in place of a file, is a usage error before any work is done."""
+    done = crop("solve", racks, "--solver", "greedy", "-v", "-o", str(tmp_path / out))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "incumbent" not in done.stderr
+
+
+def test_the_instance_is_not_overwritten(crop: Run, racks: str) -> None:
+    """The solution cannot take the place of its own instance."""
+    before = Path(racks).read_bytes()
+    assert crop("solve", racks, "--solver", "greedy", "-o", racks).exit_code == 2
+    assert Path(racks).read_bytes() == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_an_error_without_a_traceback(racks: str) -> None:
+    """Standard output that cannot take the result is said in one line."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "crop_cli", "solve", racks, "--solver", "greedy", "-q"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "crop: standard output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_closed_streams_do_not_stop_it(racks: str, tmp_path: Path, closed: str) -> None:
+    """With standard output or error closed the file is written and the exit code is 0."""
+    out = tmp_path / "s.json"
+    line = f'exec "{sys.executable}" -m crop_cli solve "{racks}" --solver greedy -o "{out}" {closed}>&-'
+    done = subprocess.run(["sh", "-c", line], capture_output=True, check=False)
+    assert done.returncode == 0
+    assert json.loads(out.read_bytes())["format"] == "crop-solution/1"
