@@ -24,10 +24,12 @@ def check(
 ) -> None:
     """Check a solution against its instance.
 
-    Everything that the file claims is recomputed from the definitions alone: feasibility, objective, metrics, the
-    numbers of every job, and whether bound, gap and status agree with them. No solver takes part.
+    Everything that the file claims is recomputed from the definitions
+    alone: feasibility, objective, metrics, the numbers of every job, and
+    whether bound, gap and status agree with them. No solver takes part.
 
-    Exit codes: 0 all is as claimed; 3 bad input; 7 something is not, and each such thing is listed.
+    Exit codes: 0 all is as claimed; 3 bad input; 7 something is not, and
+    each such thing is listed.
     """
     environment = Environment.current()
     if instance == "-" and solution == "-":

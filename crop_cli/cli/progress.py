@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from dataclasses import dataclass
 
@@ -80,9 +81,10 @@ class Progress:
             self._log(event)
         elif self.live and (event.kind == "phase" or time.monotonic() - self.drawn > REDRAW_S):
             objective, bound, gap = self.best.cells()
-            self.environment.stderr.write(
-                f"\r\x1b[K{event.seconds:7.1f} s  {self.best.phase}  objective {objective}  bound {bound}  gap {gap}"
-            )
+            phase = self.best.phase.partition(":")[0]
+            line = f"{event.seconds:7.1f} s  {phase}  objective {objective}  bound {bound}  gap {gap}"
+            # A line that wraps could not be redrawn.
+            self.environment.stderr.write(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}")
             self.environment.stderr.flush()
             self.drawn = time.monotonic()
 

@@ -10,6 +10,9 @@ from rich.text import Text
 from crop_cli.cli.environment import Environment
 from crop_cli.cli.report import Report, Table
 
+WHOLE_NAMES = 24
+"""Names up to this length are not broken, if a third of the terminal is as wide."""
+
 COLOURS = {"optimal": "green", "feasible": "yellow", "infeasible": "red", "no_solution": "red"}
 
 
@@ -22,7 +25,7 @@ def show(report: Report, environment: Environment) -> None:
         for table in report.tables:
             if table.rows:
                 console.print()
-                console.print(_table(table))
+                console.print(_table(table, console.width))
         environment.stdout.flush()
 
 
@@ -36,10 +39,16 @@ def _facts(facts: list[tuple[str, str]]) -> RichTable:
     return drawn
 
 
-def _table(table: Table) -> RichTable:
+def _table(table: Table, width: int) -> RichTable:
     drawn = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    longest = max(len(row[0]) for row in table.rows)
     for c, name in enumerate(table.columns):
-        drawn.add_column(Text(name), justify="right" if c in table.right else "left", overflow="fold")
+        drawn.add_column(
+            Text(name),
+            justify="right" if c in table.right else "left",
+            overflow="fold",
+            min_width=min(longest, WHOLE_NAMES, width // 3) if c == 0 else None,
+        )
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))
     return drawn

@@ -152,14 +152,14 @@ def _time(runtime: Runtime) -> str:
 
 
 def _placements(solution: Solution) -> Table:
-    columns = ["job", "GPUs", "nodes", "inside one", "iteration s", "waiting", "efficiency", "goodput"]
+    columns = ["job", "GPUs", "nodes", "inside", "iteration", "waiting", "efficiency", "goodput"]
     rows = [
         [
             row.job,
             str(sum(row.nodes.values())),
             nodes_text(row.nodes),
             row.level,
-            number(row.iteration_s),
+            f"{number(row.iteration_s)} s",
             percent((row.iteration_s - row.compute_s) / row.iteration_s),
             f"{row.efficiency:.4f}",
             number(row.goodput),

@@ -35,11 +35,14 @@ def solve(
 ) -> None:
     """Place the jobs of an instance.
 
-    Prints a summary with a bound on how much better any placement could be, the placement, and why each other job
-    waits. The solution file (-o) is what `crop check` reads.
+    Prints a summary with a bound on how much better any placement could
+    be, the placement, and why each other job waits. The solution file (-o)
+    is what `crop check` reads.
 
-    Exit codes: 0 a verified solution was written; 2 usage; 3 bad input; 4 proven infeasible; 5 no solution within
-    the limits; 6 a back end failed; 130 interrupted (the best solution so far is written all the same).
+    Exit codes: 0 a verified solution was written; 2 usage; 3 bad input;
+    4 proven infeasible; 5 no solution within the limits; 6 a back end
+    failed; 130 interrupted (the best solution so far is written all the
+    same).
     """
     environment = Environment.current()
     seconds, fraction = opt.seconds(time_limit), opt.fraction(gap)

@@ -79,9 +79,7 @@ def _beside_placement(problem: Problem, job: int, rooms: _Rooms, alone: float, *
         return _never(problem, job, rooms)
     if (lack := _lack(problem, job, rooms.left)) is not None:
         # F of the optimum is at least F with this job at its best place, so the others would lose at least that.
-        price = (
-            f"; to make room for it would cost the other jobs at least the {number(alone)} that it could add (proved)"
-        )
+        price = f"; room for it would cost the other jobs at least the {number(alone)} that it could add (proved)"
         return lack + price if proved else lack
     best = best_placement(problem, job, rooms.left.free, rooms.left.uplink_free)
     if best is None:

@@ -160,7 +160,7 @@ def test_rows_of_a_solution() -> None:
     )  # fmt: skip
     solution = _solution(placements=[row], unplaced=[UnplacedJob(job="picky", reason="needs 4 GPUs; 0 free")])
     placement, waiting = solution_report(instance, solution).tables
-    assert placement.rows == [["job-0", "16", "n[0-1]:8", "rack", "0.4", "25 %", "0.7500", "12"]]
+    assert placement.rows == [["job-0", "16", "n[0-1]:8", "rack", "0.4 s", "25 %", "0.7500", "12"]]
     assert waiting.rows == [["picky", "4", "needs 4 GPUs; 0 free"]]
     assert solution_csv(solution).splitlines()[1] == "job-0,16,n0:8 n1:8,rack,0.3,0.2,0.4,0.75,12.0"
 

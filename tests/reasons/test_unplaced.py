@@ -191,7 +191,7 @@ def test_a_proof_says_what_room_would_cost() -> None:
     instance = _instance([{"name": "a", "gpus": 4}], [{"gpus": 4}, {"gpus": 4, "weight": 2}])
     text = _reason(instance, {1: {0: 4}}, job=0, proved=True)
     assert text == (
-        "needs 4 GPUs; 0 free; to make room for it would cost the other jobs at least the 4 that it could add (proved)"
+        "needs 4 GPUs; 0 free; room for it would cost the other jobs at least the 4 that it could add (proved)"
     )
 
 
