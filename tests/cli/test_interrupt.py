@@ -38,6 +38,7 @@ def _wait_for_back_end(child: subprocess.Popen[str]) -> None:
     raise AssertionError("the back end never began")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_writes_the_best_so_far(tmp_path: Path, crop_process: Process, number: signal.Signals) -> None:
     """Ctrl-C or SIGTERM during a long exact solve ends with 130, and the file is a verified solution with its bound."""
@@ -55,6 +56,7 @@ def test_an_interrupt_writes_the_best_so_far(tmp_path: Path, crop_process: Proce
     assert crop_process("check", path, str(out)).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_limit_writes_the_best_so_far(tmp_path: Path, crop_process: Process) -> None:
     """At the time limit the command ends with 0 and a verified solution with a gap."""
     path, out = instances.write(tmp_path / "i.json", instances.hard(1)), tmp_path / "s.json"
@@ -92,6 +94,7 @@ def test_other_threads_install_no_handler() -> None:
     assert entered == [True]
 
 
+@pytest.mark.slow
 def test_the_second_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
     """Two interrupts end the command with 130 and its solver process with it."""
     path, out = instances.write(tmp_path / "i.json", instances.hard(2)), tmp_path / "s.json"
