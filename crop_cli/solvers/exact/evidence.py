@@ -66,12 +66,20 @@ class Evidence:
     cost: float | None = None
     bound: float | None = None
     notes: list[str] = field(default_factory=list)
+    _refused: list[str] = field(default_factory=list)
+    _whole: bool = field(init=False)
+    _term: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        cost = self.model.cost
+        self._whole = bool((cost == np.rint(cost)).all())
+        self._term = min(1.0, float(np.abs(cost).max(initial=0.0)))
 
     def offer(self, x: IntArray) -> bool:
         """Take a point if it is feasible and better than the best so far; whether it was taken."""
         why = defect(self.model, x)
         if why is not None:
-            self.notes.append(f"A point of the back end was refused: {why}.")
+            self._refused.append(why)
             return False
         cost = cost_of(self.model, x)
         if self.cost is not None and cost >= self.cost:
@@ -97,11 +105,16 @@ class Evidence:
     @property
     def tolerance(self) -> float:
         """Largest difference of cost and bound that is taken for rounding; for a cost near 0, relative to its terms."""
-        term = min(1.0, float(np.abs(self.model.cost).max(initial=0.0)))
-        return PROOF_TOLERANCE * max(abs(self.cost or 0.0), term)
+        return PROOF_TOLERANCE * max(abs(self.cost or 0.0), self._term)
 
     def settle(self) -> None:
-        """Bring bound and cost into agreement: rounding noise is cut off, a contradiction costs the bound its place."""
+        """Bring bound and cost into agreement: rounding noise is cut off, a contradiction costs the bound its place.
+
+        To be called once, at the end; completes the notes.
+        """
+        if self._refused:
+            count = "A point was" if len(self._refused) == 1 else f"{len(self._refused)} points were"
+            self.notes.append(f"{count} refused: {self._refused[0]}.")
         if self.cost is None or self.bound is None or self.bound <= self.cost:
             return
         if self.bound - self.cost > self.tolerance:
@@ -114,6 +127,4 @@ class Evidence:
 
     def _rounded(self, bound: float) -> float:
         """The bound raised to the next whole number where every cost is one."""
-        cost = self.model.cost
-        whole = bool((cost == np.rint(cost)).all()) and abs(bound) < 2.0**40
-        return float(np.ceil(bound - PROOF_TOLERANCE)) if whole else bound
+        return float(np.ceil(bound - PROOF_TOLERANCE)) if self._whole and abs(bound) < 2.0**40 else bound

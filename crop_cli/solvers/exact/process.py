@@ -122,7 +122,11 @@ def _attend(
             continue
         if not data:
             return None
-        for frame in decoder.feed(data):
+        try:
+            frames = list(decoder.feed(data))
+        except ValueError as error:
+            return Outcome("error", message=f"its pipe carries something else than frames ({error})")
+        for frame in frames:
             match frame:
                 case Incumbent(x):
                     if evidence.offer(x) and evidence.cost is not None:

@@ -16,6 +16,9 @@ from crop_cli.solvers.exact.protocol import FloatArray, IntArray, Model
 COST_BITS = 53
 """The rounded cost of any point is below 2 to this power."""
 
+COST_PRECISION = 1e-8
+"""Rounding takes at most this from the cost of any point, relative to the largest cost, as far as `COST_BITS` allow."""
+
 ROW_BITS = 50
 """The same for the activity of any rounded capacity row."""
 
@@ -43,17 +46,18 @@ class IntegerCost:
 def integer_cost(cost: FloatArray, upper: IntArray) -> IntegerCost:
     """Scale and round costs down.
 
-    Costs with up to six decimals stay exact. Others are scaled by the power of two that lets Σ|cost|·upper use
-    `COST_BITS` bits; what rounding then takes from a point's cost is at most Σx / scale.
+    Costs with up to six decimals stay exact. Others are scaled by a power of two; rounding takes at most Σx / scale
+    from a point's cost. Larger numbers than `COST_PRECISION` asks for would only slow the search.
     """
     magnitude = float(np.abs(cost) @ upper)
     largest = 2.0**COST_BITS / magnitude if magnitude > 0 else 1.0
+    wanted = float(upper.sum()) / (COST_PRECISION * float(np.abs(cost).max(initial=0.0) or 1.0))
     for scale in _DECIMALS:
         rounded = np.rint(cost * scale)
         if scale <= largest and (np.abs(cost * scale - rounded) <= _EXACT * np.maximum(1.0, np.abs(rounded))).all():
             break
     else:
-        scale = 2.0 ** np.floor(np.log2(largest))
+        scale = min(2.0 ** np.floor(np.log2(largest)), 2.0 ** np.ceil(np.log2(max(1.0, wanted))))
         rounded = np.floor(cost * scale)
     margin = float(np.maximum(0.0, rounded - cost * scale) @ upper) / scale
     return IntegerCost(rounded.astype(np.int64), float(scale), margin)

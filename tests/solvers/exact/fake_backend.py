@@ -79,6 +79,11 @@ def _place(model: Model, settings: Settings, channel: Channel) -> Outcome:
     return Outcome("time_limit")
 
 
+def _babble(model: Model, settings: Settings, channel: Channel) -> Outcome:
+    os.write(int(sys.argv[2]), b"Welcome to the solver, version 1.2")
+    return Outcome("time_limit")
+
+
 def _flood(model: Model, settings: Settings, channel: Channel) -> Outcome:
     for value in range(20_000):
         channel.bound(-20_000.0 + value)
@@ -96,5 +101,6 @@ _ACTS = {
     "shout": _shout,
     "breed": _breed,
     "place": _place,
+    "babble": _babble,
     "flood": _flood,
 }

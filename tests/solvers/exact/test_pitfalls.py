@@ -49,7 +49,9 @@ def test_every_status_of_every_library_has_a_meaning(module: str, table: str, me
         f"import json; from crop_cli.solvers.exact.backends import {module} as m; {members}; "
         f"print(json.dumps([names, m.{table}]))"
     )
-    names, meanings = in_child(code)  # type: ignore[misc]
+    found = in_child(code)
+    assert isinstance(found, list)
+    names, meanings = found
     assert len(names) >= 5
     assert [name for name in names if name not in meanings] == []
     assert sum(meaning == "optimal" for meaning in meanings.values()) == (table == "ENDINGS")

@@ -123,6 +123,7 @@ def test_a_crash_is_an_error_with_the_log_and_the_last_point() -> None:
     [
         ("exit", "ended with code 3", ""),
         ("raise", "RuntimeError: no such luck", "Traceback"),
+        ("babble", "something else than frames", ""),
     ],
 )
 def test_a_failure_is_an_error_with_its_reason(act: str, note: str, log: str) -> None:
