@@ -104,7 +104,7 @@ def run_backend(
         log = child.log_tail()
     if outcome is not None and outcome.ending == "usage":
         raise UsageError(outcome.message)
-    return verdict(evidence, Ended(outcome, patience.asked, patience.over, exit_code, log), began)
+    return verdict(evidence, Ended(outcome, absolute_gap, patience.asked, patience.over, exit_code, log), began)
 
 
 def _attend(

@@ -55,9 +55,11 @@ class BackendResult:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run went: the child's last word, why it was asked to stop, whether by force, exit code, end of its log."""
+    """How a run went: the child's last word, the gap it was allowed to leave, why it was asked to stop, whether it was
+    ended by force, its exit code, and the end of its log."""
 
     outcome: Outcome | None
+    allowed_gap: float = 0.0
     asked: StopReason | None = None
     forced: bool = False
     exit_code: int | None = None
@@ -76,7 +78,7 @@ def verdict(evidence: Evidence, ended: Ended, began: float) -> BackendResult:
     elif outcome is None:
         stop_reason = _without_outcome(evidence, ended)
     else:
-        stop_reason = _from_outcome(evidence, outcome, ended.asked)
+        stop_reason = _from_outcome(evidence, outcome, ended)
     return BackendResult(
         x=evidence.x,
         cost=evidence.cost,
@@ -102,18 +104,19 @@ def _without_outcome(evidence: Evidence, ended: Ended) -> StopReason:
     return "error"
 
 
-def _from_outcome(evidence: Evidence, outcome: Outcome, asked: StopReason | None) -> StopReason:
+def _from_outcome(evidence: Evidence, outcome: Outcome, ended: Ended) -> StopReason:
     """The reason for an ending without proof; the notes say what is wrong when it is `error`."""
     match outcome.ending:
         case "optimal" if evidence.cost is not None and evidence.bound is not None:
-            evidence.notes.append(
-                f"The back end stopped with a cost of {evidence.cost:.9g} and a bound of {evidence.bound:.9g}."
-            )
+            if evidence.cost - evidence.bound > ended.allowed_gap + evidence.tolerance:
+                evidence.notes.append(
+                    f"The back end stopped with a cost of {evidence.cost:.9g} and a bound of {evidence.bound:.9g}."
+                )
             return "gap_limit"
         case "time_limit":
             return "time_limit"
         case "interrupted":
-            return asked or "interrupted"
+            return ended.asked or "interrupted"
         case "other_limit":
             return "completed"
         case "optimal":

@@ -175,6 +175,7 @@ def test_a_gap_may_be_left(name: str) -> None:
     assert result.stop_reason == "gap_limit", result.log
     assert result.cost is not None and result.bound is not None
     assert result.cost - result.bound <= 1e5
+    assert result.notes == ()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -314,6 +314,15 @@ def test_the_reason_comes_from_point_and_bound(say: str, reason: str) -> None:
     assert fake("end", say=say, point="2,1").stop_reason == reason
 
 
+def test_a_gap_that_was_not_allowed_is_noted() -> None:
+    """A library that stops short of a proof although no gap was allowed is told on; an allowed gap is no news."""
+    options = {"act": "end", "say": "optimal -9", "point": "2,1"}
+    strict = run_backend(FAKE, MODEL, time_limit=30, options=options)
+    assert "cost of -8 and a bound of -9" in strict.notes[0]
+    lax = run_backend(FAKE, MODEL, time_limit=30, options=options, absolute_gap=1.0)
+    assert (lax.stop_reason, lax.notes) == ("gap_limit", ())
+
+
 def test_the_start_is_the_first_incumbent() -> None:
     """A feasible start is never lost, even when the library finds nothing; an infeasible one is refused."""
     options = {"act": "end", "say": "time_limit"}
