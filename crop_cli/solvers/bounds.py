@@ -14,6 +14,7 @@ price. docs/guarantees.md proves the bound.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +29,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 SAFETY = 1e-9
-"""Relative amount added to every bound, well above what rounding in a sum of doubles can take off."""
+"""Share of the sum of all terms' sizes that is added to every bound: well above what rounding can take off."""
 
 CAPACITY_TOLERANCE = 1e-6
 """The evaluator lets a load exceed a capacity by this much of max(1, capacity); bounds must cover such placements."""
@@ -136,8 +137,8 @@ def dual_value(problem: Problem, prices: Prices, job_values: FloatArray, jobs: I
     resources = float((prices.node * (problem.free + capacity_slack)).sum())
     links = float((prices.uplink[finite] * bandwidth).sum())
     gains = np.where(problem.must_place[jobs], job_values, np.maximum(0.0, job_values))
-    value = problem.pinned_value + resources + links + float(gains.sum())
-    return value + SAFETY * max(1.0, abs(value))
+    terms = (problem.pinned_value, resources, links, *gains.tolist())
+    return math.fsum(terms) + SAFETY * math.fsum(map(abs, terms))
 
 
 def _ceilings(problem: Problem, jobs: IntArray) -> FloatArray:
