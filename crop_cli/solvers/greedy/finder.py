@@ -8,11 +8,13 @@ taken.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from crop_cli.model.problem import Counts, FloatArray, IntArray, Problem, utility
+from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.greedy.board import Board
 from crop_cli.solvers.greedy.outlook import TOLERANCE, Outlook
 from crop_cli.solvers.oracle import Prices, best_placement
@@ -32,23 +34,28 @@ class Finder:
     ----------
     problem, outlook
         The problem and the tables of its kinds.
+    budget
+        Who uses a finder ends when it is used up.
     thrift
         Price of a GPU of an empty node, as a share of the job's weight; less where a node, or a domain around it, is
         fuller. It makes jobs fill up what is in use before they break into what is empty. 0: utility alone decides.
 
     Attributes
     ----------
+    unmoved
+        The problem as if no job ran now: jobs of one kind share its oracle answers, moves are charged afterwards.
     bias
         (N) added to the price of a GPU, as a share of the job's weight; None for nothing. A search sets it to make
         jobs look elsewhere for once.
-    calls
-        How often the oracle was asked.
+    work
+        Measure of the work done by the oracle: about two microseconds each.
     """
 
-    def __init__(self, problem: Problem, outlook: Outlook, thrift: float = 0.0) -> None:
-        self.problem, self.outlook, self.thrift = problem, outlook, thrift
+    def __init__(self, problem: Problem, outlook: Outlook, budget: Budget, thrift: float = 0.0) -> None:
+        self.problem, self.outlook, self.budget, self.thrift = problem, outlook, budget, thrift
+        self.unmoved = replace(problem, current={})
         self.bias: FloatArray | None = None
-        self.calls = 0
+        self.work = 0
         self._make = _makes(problem)
         self._gpus = [
             np.maximum(1.0, problem.tree.sum_below(problem.capacity[:, 0]).astype(np.float64)[_level(problem, d)])
@@ -79,27 +86,41 @@ class Finder:
         kind = int(self.problem.kind_of[job])
         margin = TOLERANCE * float(self.outlook.scale[kind])
         moved = float(self.problem.migration_cost[job]) if job in self.problem.current else 0.0
-        reached = floor + margin
-        best = self._home(board, job, below, floor)
-        if best is not None and self.bias is None:
-            reached = best.utility + margin
-        place, most = self._in_one_node(board, job, below, reached, moved)
-        if place is not None:
-            if best is None or self._worth(board, kind, place) > self._worth(board, kind, best):
-                best = place
-            reached = most + margin
-        if best is not None:
-            reached = max(reached, best.utility + margin)
-        ceiling = float(self.outlook.across[kind, int(self.problem.tree.depth[below]) :].max(initial=-np.inf)) - moved
-        if ceiling > reached:
+        home = self._home(board, job, below, floor)
+        if self.bias is not None:
+            place, _ = self._in_one_node(board, job, below, floor + margin, moved)
+            other = None
+            if self._ceiling(board, kind, below, floor + margin + moved) > -np.inf:
+                other = self._ask(board, job, below, floor + margin)
+            return max(filter(None, (home, place, other)), key=lambda p: self._worth(board, kind, p), default=None)
+        reached = margin + (floor if home is None else home.utility)
+        best, most = self._in_one_node(board, job, below, reached, moved)
+        reached = max(reached, most + margin)
+        ceiling = self._ceiling(board, kind, below, reached + moved) - moved
+        if ceiling > -np.inf:
             place = self._in_tight_domain(board, job, below, ceiling - margin) or self._ask(board, job, below, reached)
             best = place or best
-        return best
+        return best or home
+
+    def _ceiling(self, board: Board, kind: int, below: int, bar: float) -> float:
+        """Upper bound of U across nodes below a vertex in what is free, moves aside; −inf if it is not above `bar`."""
+        problem, outlook = self.problem, self.outlook
+        depth = int(problem.tree.depth[below])
+        if outlook.across[kind, depth:].max(initial=-np.inf) <= bar:
+            return -np.inf
+        nodes = slice(int(problem.tree.first_node[below]), int(problem.tree.end_node[below]))
+        caps = worker_caps(board, outlook, problem, kind, nodes)
+        # The fastest hardware that has room for all workers says how fast the slowest of them can be.
+        room = np.bincount(problem.hardware_of[nodes], weights=caps, minlength=outlook.compute.shape[1])
+        order = np.argsort(outlook.compute[kind], kind="stable")
+        enough = int(np.searchsorted(np.cumsum(room[order]), outlook.k[kind]))
+        if enough == len(order):
+            return -np.inf
+        ceiling = outlook.across_nodes(kind, depth, float(outlook.compute[kind, order[enough]]))
+        return ceiling if ceiling > bar else -np.inf
 
     def _worth(self, board: Board, kind: int, place: Place) -> float:
         """Utility less price."""
-        if self.bias is None:
-            return place.utility
         price = self._gpu_price(board)
         return place.utility - float(self.outlook.weight[kind] * sum(x * price[n] for n, x in place.counts.items()))
 
@@ -134,8 +155,6 @@ class Finder:
         Asking about a small subtree is quicker, and its answer is often known from a like one.
         """
         kind, tree = int(self.problem.kind_of[job]), self.problem.tree
-        if self.bias is not None:
-            return None
         whole = None
         for depth in range(tree.max_depth - 1, int(tree.depth[below]), -1):
             if self.outlook.across[kind, depth] < enough:
@@ -169,18 +188,27 @@ class Finder:
     def _answer(self, board: Board, job: int, vertex: int, priced: bool) -> Place | None:
         kind, state = int(self.problem.kind_of[job]), board.state
         first = int(self.problem.tree.first_node[vertex])
-        shared = job not in self.problem.current and not (priced and self.bias is not None)
+        shared = not (priced and self.bias is not None)
         key = (kind, int(self._make[vertex]), priced, self._digest(board, vertex))
         if shared and key in self._found:
             known = self._found[key]
-            return known and Place({first + n: x for n, x in known.counts.items()}, known.utility)
-        self.calls += 1
+            return known and self._moved(job, {first + n: x for n, x in known.counts.items()}, known.utility)
+        self.work += 400 + int(self.problem.tree.end_node[vertex]) - first
         prices = self._prices(board, kind) if priced else None
-        answer = best_placement(self.problem, job, state.free, state.uplink_free, prices, below=vertex)
-        place = None if answer is None else Place(answer.counts, answer.utility)
+        answer = best_placement(self.unmoved, job, state.free, state.uplink_free, prices, below=vertex)
+        place = relative = None
+        if answer is not None:
+            place = self._moved(job, answer.counts, answer.utility)
+            relative = Place({n - first: x for n, x in answer.counts.items()}, answer.utility)
         if shared:
-            self._found[key] = place and Place({n - first: x for n, x in place.counts.items()}, place.utility)
+            self._found[key] = relative
         return place
+
+    def _moved(self, job: int, counts: Counts, value: float) -> Place:
+        """A place whose utility is known but for a move."""
+        current = self.problem.current.get(job)
+        moves = current is not None and current != counts
+        return Place(counts, value - float(self.problem.migration_cost[job]) if moves else value)
 
     def _digest(self, board: Board, vertex: int) -> bytes:
         """What is free below a vertex."""

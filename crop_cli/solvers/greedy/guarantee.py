@@ -43,8 +43,8 @@ def guarantee(problem: Problem, outlook: Outlook, run: PureRun, fitting: dict[in
     reason = _missing_condition(problem, run, value)
     if reason:
         return Guarantee(why=reason)
-    # Rounded down: the claim must hold to the last digit shown.
-    claimed = math.floor(factor(run) * (1 - 1e-9) * 1e6) / 1e6
+    # Rounded down, but for what rounding in a sum of doubles can take off.
+    claimed = math.floor((factor(run) + 1e-9) * 1e6) / 1e6
     if claimed <= 0:
         return Guarantee(why=f"the arrangements of the {level} domains could not be certified")
     inside = "optimum" if _confined(problem, outlook, run.domains.depth, fitting) else None
@@ -92,17 +92,20 @@ def _why(problem: Problem, run: PureRun, level: str, claimed: float) -> str:
     count = run.domains.count
     if count == 0:
         return f"no {level} has room for an open job that would add to F, so nothing can be gained there"
-    plural = f"{count} {level} domains" if count > 1 else f"one {level} domain"
-    least = min(_beta(step.gain, step.bound) for step in run.steps)
-    exact = least >= 1 - 1e-9
-    how = "each arranged optimally" if exact else f"each arranged at ≥ {math.floor(least * 1e3) / 1e3:g} of its best"
-    if count == 1:
-        return f"{plural}, {how.replace('each ', '')}: that share holds for the whole"
+    betas = [_beta(step.gain, step.bound) for step in run.steps]
+    exact = min(betas) >= 1 - 1e-6
     if run.domains.identical:
+        how = "arranged optimally" if exact else f"arranged at ≥ {_floor(min(betas))} of the best"
+        if count == 1:
+            return f"the only {level} domain with room is {how}"
         rule = "1 − (1 − 1/m)^m" if exact else "1 − Π(1 − β_t/m)"
-        return (
-            f"{plural}, all interchangeable, {how}: greedy under a cardinality constraint reaches {rule} = {claimed:g}"
-        )
-    rule = "1/2" if exact else f"f/(f + Σ bounds) = {claimed:g}"
-    kinds = len(run.domains.classes)
-    return f"{plural} of {kinds} kinds, {how}: greedy under a partition matroid reaches {rule}"
+        return f"m = {count} interchangeable {level} domains, each {how}: greedy reaches {rule} = {claimed:g}"
+    domains = f"{count} {level} domains of {len(run.domains.classes)} kinds"
+    if exact:
+        return f"{domains}, each arranged optimally: greedy reaches 1/2 whatever the domains are"
+    beta = run.value / sum(step.bound for step in run.steps)
+    return f"{domains}, arranged at ≥ β = {_floor(beta)} of their bounds: greedy reaches β/(1 + β) = {claimed:g}"
+
+
+def _floor(share: float) -> str:
+    return f"{math.floor(share * 1e3) / 1e3:g}"

@@ -8,12 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from crop_cli.model.problem import Counts, FloatArray
-from crop_cli.solvers.greedy.arrangement import place_in_order
 from crop_cli.solvers.greedy.board import Board
 from crop_cli.solvers.greedy.must import make_room
 from crop_cli.solvers.greedy.outlook import TOLERANCE
+from crop_cli.solvers.greedy.placing import place_in_order
 from crop_cli.solvers.greedy.setting import Setting
 from crop_cli.solvers.oracle import Prices, best_placement
+
+DETOUR = 0.003
+"""Share of the best F by which the search may stay below it."""
 
 LAG = 0.01
 """Share of w·k by which a job has to be below its ceiling before others are displaced for it."""
@@ -39,7 +42,7 @@ def upgrade(setting: Setting, board: Board) -> bool:
         lagging = sorted((j for j, loss in lag.items() if loss > TOLERANCE * scale[j]), key=lambda j: (-lag[j], j))
         found = False
         for job in lagging:
-            if setting.budget.should_stop:
+            if setting.settled:
                 return moved
             counts, value = board.release(job)
             place = setting.finder.best(board, job, floor=value)
@@ -53,7 +56,7 @@ def upgrade(setting: Setting, board: Board) -> bool:
     return moved
 
 
-def displace(setting: Setting, board: Board, order: list[int], tries: int) -> bool:
+def displace(setting: Setting, board: Board, order: list[int], tries: int, respect: float) -> bool:
     """Give jobs that are left out, or placed far below their ceiling, a good place at the cost of others.
 
     What stands in the way is taken off and filled in again; the whole is undone unless F rises.
@@ -64,6 +67,9 @@ def displace(setting: Setting, board: Board, order: list[int], tries: int) -> bo
         Jobs in the order in which they are tried.
     tries
         Jobs tried at most; alike ones (same kind, same utility now) once until something changes.
+    respect
+        Share of their utility at which the others are valued when a place is chosen: less than 1 hopes that they find
+        another place.
 
     Returns
     -------
@@ -80,7 +86,7 @@ def displace(setting: Setting, board: Board, order: list[int], tries: int) -> bo
             break
         tries -= 1
         mark, before = board.mark(), board.value
-        if _take_over(setting, board, job, worth) and make_room(setting, board):
+        if _take_over(setting, board, job, respect * worth) and make_room(setting, board):
             fill(setting, board, order)
             if not setting.missing(board) and rises(board.value, before):
                 rose, failed, worth = True, set(), _worth_by_node(board)
@@ -91,9 +97,9 @@ def displace(setting: Setting, board: Board, order: list[int], tries: int) -> bo
 
 
 def ruin(setting: Setting, board: Board, order: list[int], rng: np.random.Generator) -> bool:
-    """Clear a few nodes or one domain and fill it anew in a shaken order; true if F rose.
+    """Clear a few nodes or one domain and fill it anew in a shaken order; true if that gave the best F so far.
 
-    A result of equal F is kept too: it may lead further.
+    A result that is a little below the best is gone on with, since it may lead further.
     """
     problem, tree = setting.problem, setting.problem.tree
     busy = sorted({n for counts in board.placement.values() for n in counts})
@@ -105,7 +111,7 @@ def ruin(setting: Setting, board: Board, order: list[int], rng: np.random.Genera
         above = int(tree.parent[tree.node_vertex + centre])
         nodes = set(range(int(tree.first_node[above]), int(tree.end_node[above])))
     else:
-        nodes = {centre, *(busy[int(i)] for i in rng.integers(len(busy), size=int(rng.integers(1, 4))))}
+        nodes = {centre, *rng.choice(busy, size=min(len(busy), int(rng.integers(1, 5))), replace=False).tolist()}
     for job in [j for j, counts in board.placement.items() if not nodes.isdisjoint(counts)]:
         board.release(job)
     shaken = dict(zip(order, rng.normal(0.0, 0.5, size=len(order)).tolist(), strict=True))
@@ -114,13 +120,14 @@ def ruin(setting: Setting, board: Board, order: list[int], rng: np.random.Genera
         for j in order
         if j not in board.placement
     }
-    setting.finder.bias = rng.exponential(0.3, size=problem.n_nodes) if rng.random() < 0.5 else None
+    setting.finder.bias = rng.exponential(0.3, size=problem.n_nodes) if rng.random() < 0.35 else None
     fill(setting, board, sorted(density, key=lambda j: (-density[j], j)))
     setting.finder.bias = None
-    if setting.missing(board) or board.value < before:
+    allowed = min(before, setting.best_value - DETOUR * abs(setting.best_value))
+    if setting.missing(board) or board.value < allowed:
         board.rewind(mark)
         return False
-    return rises(board.value, before)
+    return setting.offer(board)
 
 
 def rises(value: float, before: float) -> bool:
@@ -131,14 +138,15 @@ def rises(value: float, before: float) -> bool:
 def _take_over(setting: Setting, board: Board, job: int, worth: FloatArray) -> bool:
     """Place a job, if that can better it, where what stands there is worth the least; take that off the board.
 
-    `worth` is what `_worth_by_node` says.
+    `worth` is what the present jobs are valued at on each node.
     """
     problem, now = setting.problem, float(setting.floors[job])
-    if job in board.placement:
-        _, now = board.release(job)
     prices = np.zeros_like(problem.free)
     prices[:, 0] = worth / np.maximum(1.0, problem.free[:, 0])
+    if job in board.placement:
+        _, now = board.release(job)
     unpriced = np.zeros(problem.tree.n_vertices)
+    setting.finder.work += 400 + problem.n_nodes
     best = best_placement(problem, job, problem.free, problem.uplink_free, Prices(prices, unpriced))
     if best is None or best.utility <= now:
         return False

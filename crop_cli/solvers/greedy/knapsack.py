@@ -11,7 +11,7 @@ import numpy as np
 
 from crop_cli.model.problem import FloatArray, IntArray
 
-SEARCH_LIMIT = 4000
+SEARCH_LIMIT = 500
 """Branches that `pack` opens at most when the GPU count is not the only resource that binds."""
 
 

@@ -14,21 +14,26 @@ ATTEMPTS = 60
 
 
 def impossible(problem: Problem) -> str | None:
-    """A proof that the jobs that must run cannot all, if a simple one exists: one does not fit alone, or all together
-    need more of a resource than there is."""
+    """A proof that not all jobs that must run can, if a simple one exists; one sentence.
+
+    Either one of them does not fit alone, or together they need more of a resource than there is.
+    """
     must = [int(j) for j in problem.open_jobs if problem.must_place[j]]
+    fitting: set[int] = set()
+    board = Board.empty(problem)
     for job in must:
+        kind, home = int(problem.kind_of[job]), problem.current.get(job)
+        if kind in fitting or (home is not None and board.fits(job, home)):
+            continue
         if best_placement(problem, job, problem.free, problem.uplink_free) is None:
-            name = problem.job_names[job]
-            return f"job {name!r} must run but does not fit even when no other open job is placed"
-    if must:
-        need = np.sum([problem.kind(j).k * problem.kind(j).demand for j in must], axis=0)
-        room = (problem.free + problem.node_slack).sum(axis=0)
-        for r in np.flatnonzero(need > room):
-            return (
-                f"the jobs that must run need {need[r]:g} {problem.resources[r]} together, "
-                f"{problem.free[:, r].sum():g} are free"
-            )
+            return f"job {problem.job_names[job]!r} must run but does not fit even when no other open job is placed"
+        fitting.add(kind)
+    need = np.zeros(len(problem.resources))
+    for job in must:
+        need += problem.kind(job).k * problem.kind(job).demand
+    free = problem.free.sum(axis=0)
+    for r in np.flatnonzero(need > free + problem.node_slack.sum(axis=0)):
+        return f"the jobs that must run need {need[r]:g} {problem.resources[r]} together, but {free[r]:g} are free"
     return None
 
 

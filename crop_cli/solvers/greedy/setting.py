@@ -8,17 +8,18 @@ import numpy as np
 
 from crop_cli.model.problem import FloatArray, Placement, Problem
 from crop_cli.solvers.contract import Budget, Event, Listener
-from crop_cli.solvers.greedy.arrangement import InnerGreedy, NodeArranger, fractional_knapsack
+from crop_cli.solvers.greedy.arrangement import NodeArranger
 from crop_cli.solvers.greedy.board import Board
 from crop_cli.solvers.greedy.domains import Likeness
 from crop_cli.solvers.greedy.finder import Finder
+from crop_cli.solvers.greedy.inner import InnerGreedy, fractional_knapsack
 from crop_cli.solvers.greedy.outlook import Outlook, build_outlook
 
 THRIFT = 1e-3
 """Price of a GPU of an empty node while filling, as a share of the job's weight: the default cut penalty."""
 
 ENOUGH = 1e-6
-"""Relative gap at which the search ends."""
+"""Relative gap at which the search ends even if a proof is asked for."""
 
 
 @dataclass(slots=True)
@@ -35,6 +36,10 @@ class Setting:
         (J) utility that a job must exceed to be placed: 0, and −inf for jobs that must be.
     bound
         Upper bound of F: a fractional knapsack over all GPUs.
+    gap
+        Relative gap to `bound` at which the search ends.
+    work_limit
+        `Finder.work` at which the search ends.
     best, best_value
         Best placement so far that runs every job that must run, and its F.
     """
@@ -50,14 +55,16 @@ class Setting:
     ceilings: FloatArray
     floors: FloatArray
     bound: float
+    gap: float
+    work_limit: float = np.inf
     best: Placement | None = None
     best_value: float = -np.inf
 
     @classmethod
-    def of(cls, problem: Problem, budget: Budget, listen: Listener) -> Setting:
+    def of(cls, problem: Problem, gap: float, budget: Budget, listen: Listener) -> Setting:
         """Tables of a problem."""
         outlook = build_outlook(problem)
-        finder = Finder(problem, outlook, THRIFT)
+        finder = Finder(problem, outlook, budget, THRIFT)
         in_nodes = NodeArranger(problem, outlook)
         likeness = Likeness.of(problem)
         inner = InnerGreedy(problem, finder, in_nodes, likeness.subtree)
@@ -65,12 +72,27 @@ class Setting:
         ceilings[problem.open_jobs] = inner.ceiling(0)
         floors = np.where(problem.must_place, -np.inf, 0.0)
         bound = _bound(problem, ceilings)
-        return cls(problem, outlook, likeness, finder, in_nodes, inner, budget, listen, ceilings, floors, bound)
+        return cls(
+            problem,
+            outlook,
+            likeness,
+            finder,
+            in_nodes,
+            inner,
+            budget,
+            listen,
+            ceilings,
+            floors,
+            bound,
+            max(gap, ENOUGH),
+        )
 
     @property
     def settled(self) -> bool:
-        """Whether nothing can be gained any more, or time is up."""
-        return self.budget.should_stop or self.best_value >= self.bound - ENOUGH * max(1.0, abs(self.bound))
+        """Whether nothing can be gained any more, or enough was done, or time is up."""
+        if self.budget.should_stop or self.finder.work >= self.work_limit:
+            return True
+        return self.best_value >= self.bound - self.gap * max(1.0, abs(self.bound))
 
     def missing(self, board: Board) -> list[int]:
         """Jobs that must run and are not on the board."""

@@ -12,23 +12,34 @@ from crop_cli.solvers.contract import Answer, Budget, Listener, Request
 from crop_cli.solvers.greedy.arrangement import ArrangementOracle
 from crop_cli.solvers.greedy.board import Board
 from crop_cli.solvers.greedy.domains import choose_depth, deepest_fit, find_domains
+from crop_cli.solvers.greedy.exact_arrangement import ExactArranger
 from crop_cli.solvers.greedy.guarantee import guarantee
 from crop_cli.solvers.greedy.improve import displace, fill, ruin, upgrade
-from crop_cli.solvers.greedy.lazy import PureRun, run_greedy
+from crop_cli.solvers.greedy.lazy import PATIENCE, PureRun, run_greedy
 from crop_cli.solvers.greedy.must import impossible, make_room, place_required
 from crop_cli.solvers.greedy.setting import Setting
 
 OPTIONS = ("level", "oracle")
 """Keys of `--set`: a level's name (or "cluster"), and "greedy" or "exact"."""
 
-RUINS = 40
-"""Ruins in a row that may fail before the search ends."""
+CONSTRUCT, IMPROVE = 1_000_000, 1_500_000
+"""`Finder.work` after which no further construction begins, and that improvement may add: seconds."""
+
+FEW = 20
+"""Up to so many kinds of domains, each step of the greedy looks at several of them, in several ways."""
 
 ROUNDS = 5
 """Rounds of improvement at most."""
 
-MOST_TRIES, LEAST_TRIES, WORK = 40, 8, 8000
-"""Jobs per round for which others are displaced: WORK over the number of nodes, within limits."""
+RUINS = (40, 100, 800)
+"""Ruins per round: the third over the number of nodes, within the first two."""
+
+TRIES = (8, 40, 8000)
+"""Jobs per round for which others are displaced, likewise."""
+
+
+RESPECT = (1.0, 0.3)
+"""Shares of their utility at which jobs in the way are valued."""
 
 
 def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) -> Answer:
@@ -48,12 +59,16 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
     if proof is not None:
         return Answer(None, "proved", infeasible=True, seconds={"solve": budget.elapsed}, notes=(proof,))
     started = budget.elapsed
-    setting = Setting.of(problem, budget, listen)
+    setting = Setting.of(problem, request.gap, budget, listen)
     fitting = deepest_fit(problem, setting.finder, setting.likeness)
     depth = choose_depth(problem, fitting) if forced is None else forced
     built = budget.elapsed
     base = place_required(setting)
-    runs = _pure_runs(setting, depth, exact)
+    if base is not None:
+        board = Board.empty(problem)
+        board.load(base)
+        setting.offer(board)
+    runs = _pure_runs(setting, depth, exact, request.seed)
     _complete(setting, base, runs, request)
     if setting.best is not None:
         _improve(setting, np.random.default_rng(request.seed))
@@ -83,14 +98,18 @@ def _options(problem: Problem, request: Request) -> tuple[int | None, bool]:
     return None if level is None else names.index(level), oracle == "exact"
 
 
-def _pure_runs(setting: Setting, depth: int, exact: bool) -> list[PureRun]:
+def _pure_runs(setting: Setting, depth: int, exact: bool, seed: int) -> list[PureRun]:
     """The greedy over the domains of a level, and over the nodes if those are not its domains."""
     problem, deepest = setting.problem, setting.problem.tree.max_depth
     runs = []
     for d in dict.fromkeys((depth, deepest)):
         oracle: ArrangementOracle = setting.in_nodes if d == deepest else setting.inner
         domains = find_domains(problem, setting.outlook, setting.likeness, d)
-        runs.append(run_greedy(problem, domains, oracle, setting.budget))
+        if exact:
+            oracle = ExactArranger(problem, oracle, setting.inner.ceiling, domains.count, setting.budget, seed)
+        few = len(domains.classes) <= FEW
+        setting.inner.thorough = few
+        runs.append(run_greedy(problem, domains, oracle, setting.budget, PATIENCE if few or d == deepest else 1))
     return runs
 
 
@@ -99,10 +118,14 @@ def _complete(setting: Setting, base: Placement | None, runs: list[PureRun], req
     orders = setting.orders()
     board = Board.empty(setting.problem)
     starts = [(run.placement, "dense") for run in runs]
-    starts += [(base or {}, name) for name in orders]
     if request.start is not None:
-        starts.insert(0, (request.start, "dense"))
-    for placement, order in starts:
+        starts.append((request.start, "dense"))
+    needed = len(starts)
+    starts += [(base or {}, name) for name in orders]
+    setting.work_limit = CONSTRUCT
+    for i, (placement, order) in enumerate(starts):
+        if i >= needed and setting.settled:
+            break
         board.load(placement)
         if not make_room(setting, board):
             if base is None:
@@ -110,28 +133,32 @@ def _complete(setting: Setting, base: Placement | None, runs: list[PureRun], req
             board.load(base)
         fill(setting, board, orders[order])
         setting.offer(board)
-        if setting.settled:
-            break
 
 
 def _improve(setting: Setting, rng: np.random.Generator) -> None:
     """Upgrades, insertions and ruins from the best placement on, until a round gains nothing."""
     orders = setting.orders()
     board = Board.empty(setting.problem)
-    board.load(setting.best or {})
-    tries = int(np.clip(WORK // max(1, setting.problem.n_nodes), LEAST_TRIES, MOST_TRIES))
+    setting.work_limit = setting.finder.work + IMPROVE
+    ruins, tries = _share(setting, RUINS), _share(setting, TRIES)
     for _ in range(ROUNDS):
+        board.load(setting.best or {})
         rose = upgrade(setting, board)
-        rose |= displace(setting, board, orders["valuable"], tries)
+        for respect in RESPECT:
+            rose |= displace(setting, board, orders["valuable"], tries, respect)
         setting.offer(board)
-        for _ in range(RUINS):
+        for _ in range(ruins):
             if setting.settled:
                 return
             if ruin(setting, board, orders["dense"], rng):
                 rose = True
-                setting.offer(board)
         if not rose:
             return
+
+
+def _share(setting: Setting, limits: tuple[int, int, int]) -> int:
+    least, most, work = limits
+    return max(least, min(most, work // max(1, setting.problem.n_nodes)))
 
 
 def _strongest(claims: list[Guarantee]) -> Guarantee:
