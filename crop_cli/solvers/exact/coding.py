@@ -23,21 +23,36 @@ def encode(linearised: Linearised, placement: Placement) -> IntArray | None:
         (n) point; None when the placement is not feasible for the model.
     """
     problem = linearised.problem
-    placement = canonical(problem, {j: counts for j, counts in placement.items() if counts})
+    kept = {
+        j: counts
+        for group in linearised.groups
+        for j in group.options.jobs
+        if (counts := placement.get(j)) and (group.options.must or utility(problem, j, counts) > 0)
+    }
+    kept = canonical(problem, kept, linearised.groups)
     x = np.zeros(len(linearised.model.cost), dtype=np.int64)
     for group in linearised.groups:
-        copies = iter(group.copies)
+        splits: list[tuple[int, dict[int, int]]] = []
         for job in group.options.jobs:
-            counts = placement.get(job)
-            if counts is None or (not group.options.must and utility(problem, job, counts) <= 0):
+            counts = kept.get(job)
+            if counts is None:
                 continue
             columns = _columns(linearised, group, job, counts)
             if columns is None:
                 return None
-            is_split = group.split is not None and len(counts) > 1 and counts != problem.current.get(job)
-            first = next(copies) if is_split else 0
+            stays = counts == problem.current.get(job)
+            home = 0 if stays else _home(linearised, group, counts)
+            for v in (*problem.tree.ancestors(home), 0):
+                if v in group.homed:
+                    x[group.homed[v]] += 1
+            if len(counts) > 1 and not stays:
+                splits.append((home, columns))
+            else:
+                for column, value in columns.items():
+                    x[column] += value
+        for first, (_, columns) in zip(group.copies, sorted(splits, key=lambda split: split[0]), strict=False):
             for column, value in columns.items():
-                x[first + column] += value
+                x[first + column] = value
     return x
 
 
@@ -75,6 +90,15 @@ def _split_counts(group: Group, x: IntArray, first: int) -> Counts:
     return dict(sorted(counts.items()))
 
 
+def _home(linearised: Linearised, group: Group, counts: Counts) -> int:
+    """The lowest vertex, of a depth that matters to the kind, that holds all workers."""
+    tree = linearised.problem.tree
+    vertices = {tree.node_vertex + n for n in counts}
+    while len(vertices) > 1 or int(tree.depth[next(iter(vertices))]) not in group.options.reach.depths:
+        vertices = {int(tree.parent[v]) for v in vertices}
+    return vertices.pop()
+
+
 def _columns(linearised: Linearised, group: Group, job: int, counts: Counts) -> dict[int, int] | None:
     """Columns with values of one job's placement; those of a split are numbered within the block."""
     if counts == linearised.problem.current.get(job):
@@ -96,7 +120,7 @@ def _split_columns(linearised: Linearised, group: Group, counts: Counts) -> dict
         for v in (*tree.ancestors(tree.node_vertex + n), 0):
             below[v] = below.get(v, 0) + w
     depths = set(group.options.reach.depths)
-    home = max(v for v, w in below.items() if w == kind.k and int(tree.depth[v]) in depths)
+    home = _home(linearised, group, counts)
     columns: dict[int, int] = {}
     for v, w in below.items():
         if w < kind.k and int(tree.depth[v]) in depths:

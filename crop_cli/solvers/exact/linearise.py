@@ -4,11 +4,12 @@ Interchangeable jobs (`options`) are one *group*. A group has
 
 - `whole[n]`, the number of its jobs that run wholly on node n: their utility is known, so it is the objective;
 - one copy of a block of columns (`split`) per job, for a placement that is split over nodes; copies are used in order;
-- for a movable job `stay`, which is 1 when it keeps its current placement; all else pays the migration.
+- for a movable job `stay`, which is 1 when it keeps its current placement; all else pays the migration;
+- `homed[v]`, per inner vertex, the number of its jobs with their home at or below v.
 
 So equal jobs are told apart only where they must be, and performance levels are needed for splits alone. Rows across
 groups are the resources of nodes, the bandwidth of the uplinks that can be overbooked, and the order of interchangeable
-siblings by load (`symmetry`).
+siblings (`symmetry`).
 
 F = constant − cost·x; the constant is the value of the pinned jobs.
 """
@@ -16,7 +17,6 @@ F = constant − cost·x; the constant is the value of the pinned jobs.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from crop_cli.solvers.exact.linearised import Group, Linearised
 from crop_cli.solvers.exact.options import Options, all_options, limiting_uplinks
 from crop_cli.solvers.exact.rows import Block, Rows, Sheet
 from crop_cli.solvers.exact.split import split_block
-from crop_cli.solvers.exact.symmetry import sibling_classes
+from crop_cli.solvers.exact.symmetry import add_copy_orders, add_orders
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -52,7 +52,8 @@ def linearise(problem: Problem, start: Placement | None = None) -> Linearised:
     groups = tuple(_add_group(problem, sheet, options, limiting) for options in groups_options)
     _add_resources(problem, sheet)
     _add_uplinks(problem, sheet, limiting)
-    _add_orders(problem, sheet)
+    _add_domains(problem, sheet, groups)
+    add_orders(problem, sheet.rows, groups)
     linearised = Linearised(problem, sheet.model(), problem.pinned_value, groups)
     if start is None:
         return linearised
@@ -60,25 +61,55 @@ def linearise(problem: Problem, start: Placement | None = None) -> Linearised:
 
 
 def _add_group(problem: Problem, sheet: Sheet, options: Options, limiting: set[int]) -> Group:
-    """Columns of a group, and the row that counts its jobs."""
-    n, demand = len(options.jobs), options.kind.demand
+    """Columns of a group, and the rows that count its jobs."""
+    demand = options.kind.demand
     whole = sheet.add_block(_whole_block(options), demand)
-    placed = list(range(whole, whole + len(options.whole_nodes)))
     split, copies = None, list[int]()
     if options.reach.homes:
         split = split_block(problem, options, limiting)
-        for _ in range(n):
-            copies.append(sheet.add_block(split.block, demand))
-            placed += [copies[-1] + int(c) for c in split.block.placed]
-        for used_first, used_next in pairwise(copies):
-            more = [(used_first + int(c), 1.0) for c in split.block.placed]
-            sheet.rows.add(more + [(used_next + int(c), -1.0) for c in split.block.placed], lower=0.0)
+        copies = [sheet.add_block(split.block, demand) for _ in options.jobs]
     stay = -1
     if options.stay_value is not None:
         stay = sheet.add_block(_stay_block(problem, options.jobs[0], options.stay_value, limiting), demand)
-        placed.append(stay)
-    sheet.rows.add([(c, 1.0) for c in placed], lower=n if options.must else -np.inf, upper=n)
-    return Group(options, whole, split, tuple(copies), stay)
+    group = Group(options, whole, split, tuple(copies), stay, homed={})
+    _add_homed(problem, sheet, group)
+    add_copy_orders(sheet.rows, group)
+    if options.must:
+        sheet.rows.add([(group.homed[0], 1.0)], lower=float(len(options.jobs)))
+    return group
+
+
+def _add_homed(problem: Problem, sheet: Sheet, group: Group) -> None:
+    """`Group.homed`, from the bottom up: jobs at home in the children, and splits whose home is the vertex itself.
+
+    They are sums of other columns; as columns, libraries branch on them, and a branch on where a job is, or whether it
+    is placed at all, decides far more than one on a single node.
+    """
+    tree, options, depths = problem.tree, group.options, group.options.reach.depths
+    homed: dict[int, list[int]] = {
+        v: [] for d in depths[:-1] for v in range(int(tree.start[d]), int(tree.start[d + 1]))
+    }
+    for i, n in enumerate(options.whole_nodes):
+        v = int(tree.node_vertex + n)
+        while v not in homed:
+            v = int(tree.parent[v])
+        homed[v].append(group.whole + i)
+    if group.split is not None:
+        for (v, _), column in group.split.level.items():
+            homed[v] += [first + column for first in group.copies]
+    if group.stay >= 0:
+        homed[0].append(group.stay)
+    for v in sorted(homed, reverse=True):
+        if not homed[v] and (v > 0 or not options.must):
+            continue
+        column = sheet.add_column(len(options.jobs))
+        sheet.rows.add([*((c, 1.0) for c in homed[v]), (column, -1.0)], lower=0.0, upper=0.0)
+        group.homed[v] = column
+        if v > 0:
+            above = int(tree.parent[v])
+            while above not in homed:
+                above = int(tree.parent[above])
+            homed[above].append(column)
 
 
 def _whole_block(options: Options) -> Block:
@@ -145,16 +176,16 @@ def _add_uplinks(problem: Problem, sheet: Sheet, limiting: set[int]) -> None:
         sheet.rows.add(_terms(columns[of_vertex], rates[of_vertex]), upper=room)
 
 
-def _add_orders(problem: Problem, sheet: Sheet) -> None:
-    """Interchangeable siblings by load, most first (`symmetry`)."""
-    columns, nodes, loads = sheet.loads()
-    tree = problem.tree
-    for members in sibling_classes(problem):
-        inside = [(nodes >= tree.first_node[v]) & (nodes < tree.end_node[v]) for v in members]
-        for more, less in pairwise(inside):
-            if more.any() or less.any():
-                gpus = [*loads[more, 0], *-loads[less, 0]]
-                sheet.rows.add(_terms([*columns[more], *columns[less]], gpus), lower=0.0)
+def _add_domains(problem: Problem, sheet: Sheet, groups: tuple[Group, ...]) -> None:
+    """Σ_j k_j·homed_j(v) ≤ free GPUs below v, for every inner vertex v.
+
+    The rows of the nodes imply it. As one row over whole jobs it is a knapsack, which libraries round far better.
+    """
+    gpus = problem.tree.sum_below(problem.free_gpus)
+    for v in range(problem.tree.node_vertex):
+        held = [(group.homed[v], float(group.options.kind.k)) for group in groups if v in group.homed]
+        if held:
+            sheet.rows.add(held, upper=float(gpus[v]))
 
 
 def _terms(columns: IntArray | list[int], coefficients: FloatArray | list[float]) -> list[tuple[int, float]]:

@@ -102,6 +102,13 @@ class Sheet:
         self.rates.append((block.rate_column + first, block.rate_vertex, block.rate))
         return first
 
+    def add_column(self, upper: int) -> int:
+        """Append one column without value."""
+        self.value.append(np.zeros(1))
+        self.upper.append(np.array([upper], dtype=np.int64))
+        self.n_columns += 1
+        return self.n_columns - 1
+
     def loads(self) -> tuple[IntArray, IntArray, FloatArray]:
         """Column, node, and (entries, R) load per unit of the column."""
         if not self.workers:

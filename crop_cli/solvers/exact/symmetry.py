@@ -2,26 +2,45 @@
 
 Two nodes are interchangeable when they have the same parent and the same data: free resources, hardware, failures,
 state, bandwidth and what is left of it. Two sibling subtrees are when the multisets of their children are, with equal
-uplinks. Swapping two interchangeable subtrees turns a feasible placement into one of the same value, so we may ask that
-interchangeable siblings stand in the order of their load (GPUs in use by open jobs, most first):
+uplinks. Swapping two interchangeable subtrees turns a feasible placement into one of the same value. A node that a
+movable job runs on is like no other node, because staying there is free.
+
+So we may ask that interchangeable siblings stand in the order of the first group of jobs in them, when groups of
+interchangeable jobs are ranked, largest jobs first. A job is *in* a node when it has workers there; it is in a switch
+when its home is there or below. (Loads would be an order, too, but a weak one: good placements fill most nodes.)
+
+All the orders hold at once for some equivalent of every placement:
 
 - Sort the children of the deepest inner vertices first, then go up. Sorting whole subtrees later moves their children
-  together and keeps the order among interchangeable ones, since they are matched in that order.
-- Renaming jobs of the same kind changes no load, so an order among such jobs is compatible with all of this.
+  together, in their order, since interchangeable ones are matched in that order; what is in them stays the same.
+- Renaming interchangeable jobs does not change which groups are where. So they can be renamed last: the copies of a
+  group's block are used in the order of the home's number.
 
-A node that a movable job runs on is like no other node, because staying there is free.
+With P_g(v) the number of jobs of group g in v, n_g the number of its jobs, and u the sibling before v, the rows say:
+P_g(v) ≤ n_g·Σ_{f ranked up to g} P_f(u). For a group of one job and inner vertices more holds, since a job has one
+home: Σ_{w from v on} P_g(w) ≤ Σ_{f ranked before g} P_f(u).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crop_cli.model.problem import Placement, Problem
+from crop_cli.solvers.exact.linearised import Group
+from crop_cli.solvers.exact.rows import Rows, Terms
 
 IntArray = NDArray[np.int64]
+
+RANKED = 8
+"""So many groups decide an order; siblings with none of them are last. More make the model large and no faster."""
+
+MOST_COPIES = 8
+"""Groups of more jobs do not: their sums would be long."""
 
 
 def sibling_classes(problem: Problem) -> list[list[int]]:
@@ -33,29 +52,100 @@ def sibling_classes(problem: Problem) -> list[list[int]]:
     return [members[::-1] for members in classes.values() if len(members) > 1]
 
 
-def canonical(problem: Problem, placement: Placement) -> Placement:
-    """An equivalent placement in which every class of interchangeable siblings has descending loads."""
-    tree = problem.tree
-    load = np.zeros(problem.n_nodes, dtype=np.int64)
-    for counts in placement.values():
-        for n, workers in counts.items():
-            load[n] += workers
-    keys = _keys(problem)
-    # content[n]: the node whose workers node n takes over.
-    content = np.arange(problem.n_nodes)
+def add_orders(problem: Problem, rows: Rows, groups: Sequence[Group]) -> None:
+    """The rows of the module's text."""
     for members in sibling_classes(problem):
-        ranges = [range(int(tree.first_node[v]), int(tree.end_node[v])) for v in members]
-        held = [(-int(load[content[r]].sum()), i) for i, r in enumerate(ranges)]
+        depth = int(problem.tree.depth[members[0]])
+        inner = depth < problem.tree.max_depth
+        ranked = _ranked(problem, groups, depth)
+        inside = [[_inside(problem, group, v) for v in members] for group in ranked]
+        for i in range(1, len(members)):
+            before: list[int] = []
+            for group, columns in zip(ranked, inside, strict=True):
+                n = len(group.options.jobs)
+                if inner and n == 1:
+                    later: Terms = [(c, 1.0) for at in columns[i:] for c in at]
+                    _at_most(rows, later, before, 1)
+                    before += columns[i - 1]
+                else:
+                    before += columns[i - 1]
+                    _at_most(rows, [(c, 1.0) for c in columns[i]], before, n)
+
+
+def add_copy_orders(rows: Rows, group: Group) -> None:
+    """Copies of a block are used in the order of their homes: for all u, Σ_{v up to u} h(v) falls along the copies."""
+    if group.split is None:
+        return
+    homes = sorted({home for home, _ in group.split.level})
+    for one, two in pairwise(group.copies):
+        terms: Terms = []
+        for home in homes:
+            for (v, _), column in group.split.level.items():
+                if v == home:
+                    terms += [(one + column, 1.0), (two + column, -1.0)]
+            rows.add(terms, lower=0.0)
+
+
+def canonical(problem: Problem, placement: Placement, groups: Sequence[Group]) -> Placement:
+    """An equivalent placement that satisfies the rows of `add_orders`."""
+    tree = problem.tree
+    keys = _keys(problem)
+    content = np.arange(problem.n_nodes)  # content[n]: the node whose workers node n takes over
+    for members in sibling_classes(problem):
+        ranked = _ranked(problem, groups, int(tree.depth[members[0]]))
+        first = _first_in(problem, placement, ranked, content, members)
         moved = content.copy()
-        for target, (_, source) in enumerate(sorted(held)):
-            for to, back in zip(
-                _leaves(problem, keys, members[target]), _leaves(problem, keys, members[source]), strict=True
-            ):
-                moved[to] = content[back]
+        for target, source in zip(members, [members[i] for i in np.argsort(first, kind="stable")], strict=True):
+            moved[_leaves(problem, keys, target)] = content[_leaves(problem, keys, source)]
         content = moved
     place = np.empty_like(content)
     place[content] = np.arange(problem.n_nodes)
     return {j: {int(place[n]): x for n, x in sorted(counts.items())} for j, counts in placement.items()}
+
+
+def _at_most(rows: Rows, left: Terms, right: list[int], times: int) -> None:
+    if left:
+        rows.add(left + [(c, -float(times)) for c in right], upper=0.0)
+
+
+def _ranked(problem: Problem, groups: Sequence[Group], depth: int) -> list[Group]:
+    """Groups that decide the order of siblings of a depth, largest jobs first."""
+    inner = depth < problem.tree.max_depth
+    fit = [
+        group
+        for group in groups
+        if len(group.options.jobs) <= MOST_COPIES and (not inner or depth in group.options.reach.depths)
+    ]
+    return sorted(fit, key=lambda group: (-group.options.kind.k, group.options.jobs))[:RANKED]
+
+
+def _inside(problem: Problem, group: Group, v: int) -> list[int]:
+    """Columns whose sum is the number of a group's jobs in a vertex."""
+    node = v - problem.tree.node_vertex
+    if node >= 0:
+        return group.on_node(node, v)
+    return [group.homed[v]] if v in group.homed else []
+
+
+def _first_in(
+    problem: Problem, placement: Placement, ranked: list[Group], content: IntArray, members: list[int]
+) -> list[int]:
+    """Rank of the first group in every member, for nodes that have taken over others' workers."""
+    tree, taken = problem.tree, np.empty_like(content)
+    taken[content] = np.arange(len(content))
+    first = [len(ranked)] * len(members)
+    for rank, group in enumerate(ranked):
+        for j in group.options.jobs:
+            counts = placement.get(j, {})
+            if not counts or counts == problem.current.get(j):
+                continue
+            nodes = taken[list(counts)]
+            for i, v in enumerate(members):
+                within = (nodes >= tree.first_node[v]) & (nodes < tree.end_node[v])
+                is_in = within.any() if v >= tree.node_vertex else within.all()
+                if is_in:
+                    first[i] = min(first[i], rank)
+    return first
 
 
 def _keys(problem: Problem) -> list[int]:
@@ -67,16 +157,11 @@ def _keys(problem: Problem) -> list[int]:
     for v in range(tree.n_vertices - 1, 0, -1):
         uplink = (int(tree.depth[v]), int(problem.link_of[v]), float(problem.uplink_free[v]))
         n = v - tree.node_vertex
-        data: object
+        data: tuple[object, ...]
         if n >= 0:
-            failures = float(problem.failures[n])
-            data = (
-                problem.free[n].tobytes(),
-                int(problem.hardware_of[n]),
-                failures,
-                bool(problem.up[n]),
-                n if n in touched else -1,
-            )
+            own = n if n in touched else -1
+            health = (int(problem.hardware_of[n]), float(problem.failures[n]), bool(problem.up[n]))
+            data = (problem.free[n].tobytes(), *health, own)
         else:
             data = tuple(sorted(keys[c] for c in range(int(tree.first_child[v]), int(tree.end_child[v]))))
         keys[v] = numbers.setdefault((uplink, data), len(numbers))
