@@ -1,15 +1,16 @@
 """Free GPUs that no waiting job could use (model.md, section 5: stranded).
 
 A free GPU counts as usable when some unplaced job, alone and for whatever it would bring, could be placed in what is
-free now, and the GPU's node and every domain around it could hold some of its workers. Sets of attainable counts are
-bits of one integer: bit x of a vertex says that x workers can be below it.
+free now with some of its workers on the GPU's node. Sets of counts are bits of one integer: bit x of a vertex says that
+x workers can be below it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from crop_cli.model.instance import Job, Node
+from crop_cli.model.rules import TOLERANCE
 from crop_cli.model.topology import Topology, Vertex
 
 UplinkFits = Callable[[Job, Vertex, int], bool]
@@ -73,51 +74,85 @@ def _cap(job: Job, node: Node, free: Mapping[str, float]) -> int:
     cap = min(job.gpus, round(free["gpus"]))
     for r, amount in job.resources_per_gpu.items():
         if amount > 0 and r != "gpus":
-            cap = min(cap, int((free.get(r, 0.0) + 1e-9) / amount * (1 + 1e-12)))
+            slack = TOLERANCE * max(1.0, node.resources.get(r, 0.0))
+            cap = min(cap, max(0, int((free.get(r, 0.0) + slack) / amount)))
     if job.gpus_per_node is not None:
         return job.gpus_per_node if cap >= job.gpus_per_node else 0
     return max(0, cap)
 
 
 def _usable_nodes(topology: Topology, job: Job, caps: dict[str, int], uplink_fits: UplinkFits) -> set[str]:
-    """Nodes whose every domain can hold some of the job, if all of it can be placed at all; else none.
+    """Nodes that hold workers in some placement of the job; none if it cannot be placed at all.
 
-    Bottom-up over the tree: which counts are attainable below every vertex, and whether k is at the root.
+    Bottom-up over the tree: which counts are attainable below every vertex. Then top-down: which of them are part of a
+    placement of all workers.
     """
-    k = job.gpus
-    mask = (1 << (k + 1)) - 1
-    below: dict[Vertex, int] = {}
+    attainable: dict[Vertex, int] = {}
     for name, cap in caps.items():
         if cap:
             counts = 1 | 1 << cap if job.gpus_per_node is not None else (1 << (cap + 1)) - 1
             leaf = topology.chain[name][-1]
-            below[leaf] = _allowed(job, leaf, counts, uplink_fits)
-    holds = {vertex for vertex, counts in below.items() if counts > 1}
-    for _ in range(len(topology.levels) - 1):
+            attainable[leaf] = _allowed(job, leaf, counts, uplink_fits)
+    children: dict[Vertex | None, list[Vertex]] = {}
+    layer = list(attainable)
+    for _ in topology.levels:
         above: dict[Vertex, int] = {}
-        for vertex, counts in below.items():
+        for vertex in layer:
             parent = topology.parent(vertex)
+            children.setdefault(parent, []).append(vertex)
             if parent is not None:
-                above[parent] = _sumset(above.get(parent, 1), counts) & mask
-        below = {vertex: _allowed(job, vertex, counts, uplink_fits) for vertex, counts in above.items()}
-        holds |= {vertex for vertex, counts in below.items() if counts > 1}
-    root = 1
-    for counts in below.values():
-        root = _sumset(root, counts) & mask
-    if not root >> k & 1:
-        return set()
-    return {name for name, cap in caps.items() if cap and holds.issuperset(topology.chain[name])}
+                above[parent] = _sumset(above.get(parent, 1), attainable[vertex]) & _up_to(job.gpus)
+        layer = list(above)
+        attainable |= {vertex: _allowed(job, vertex, counts, uplink_fits) for vertex, counts in above.items()}
+    usable: set[str] = set()
+    todo: list[tuple[Vertex | None, int]] = [(None, 1 << job.gpus)]
+    while todo:
+        vertex, wanted = todo.pop()
+        below = children.get(vertex, [])
+        if vertex is not None and not below:
+            usable.add(vertex.name)
+        shares = _shares(wanted, [attainable[child] for child in below])
+        todo += [(child, share) for child, share in zip(below, shares, strict=True) if share > 1]
+    return usable
+
+
+def _shares(wanted: int, parts: list[int]) -> list[int]:
+    """Of each set, the counts that together with one of every other set add up to a wanted count."""
+    sums = [1]
+    for part in parts:
+        sums.append(_sumset(sums[-1], part) & _up_to(wanted.bit_length()))
+    shares = []
+    for before, part in zip(reversed(sums[:-1]), reversed(parts), strict=True):
+        share = still_wanted = 0
+        for x in _members(part):
+            if before << x & wanted:
+                share |= 1 << x
+            still_wanted |= wanted >> x
+        shares.append(share)
+        wanted = still_wanted
+    return shares[::-1]
+
+
+def _up_to(x: int) -> int:
+    """The set of 0 to x."""
+    return (1 << (x + 1)) - 1
+
+
+def _members(counts: int) -> Iterator[int]:
+    """The counts of a set, upwards."""
+    while counts:
+        low = counts & -counts
+        yield low.bit_length() - 1
+        counts ^= low
 
 
 def _sumset(a: int, b: int) -> int:
-    """Bits of all sums of a bit of `a` and a bit of `b`."""
+    """All sums of a count of `a` and a count of `b`."""
     if a.bit_count() < b.bit_count():
         a, b = b, a
     total = 0
-    while b:
-        low = b & -b
-        total |= a << (low.bit_length() - 1)
-        b ^= low
+    for x in _members(b):
+        total |= a << x
     return total
 
 

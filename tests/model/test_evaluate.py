@@ -11,6 +11,8 @@ import pytest
 
 from crop_cli.model.evaluate import Evaluation, evaluate
 from crop_cli.model.instance import Instance
+from tests.bruteforce import World, enumerate_job
+from tests.tiny import random_instance
 
 
 def instance(jobs: list[dict[str, Any]], **cluster: Any) -> Instance:
@@ -217,6 +219,31 @@ def test_stranded_gpus_respect_bandwidth() -> None:
         jobs, n1={"used": {"gpus": 4}}, n3={"used": {"gpus": 4}}, switches=switches, oversubscription=0.5
     )
     assert evaluate(cluster, {}).metrics.gpus_stranded == 8
+
+
+def test_a_gpu_that_no_whole_placement_uses_is_stranded() -> None:
+    """A node that could hold one of the workers is of no use where the other three then find no place."""
+    job = {"name": "x", "gpus": 4, "compute_s": 1, "message_mb": 100, "pattern": "alltoall", "overlap": 1}
+    nodes = [{"name": "whole", "gpus": 4, "uplink_gbps": 1}, {"name": "crumb", "gpus": 1, "uplink_gbps": 100}]
+    # Three of four workers send 75 MB a second, 0.6 Gbit/s: more than half of the uplink of "whole".
+    tight = instance([job], levels=["node"], switches=[], nodes=nodes, oversubscription=0.5)
+    assert evaluate(tight, {}).metrics.gpus_stranded == 1
+    assert evaluate(msgspec.structs.replace(tight, jobs=[]), {}).metrics.gpus_stranded == 0
+    wide = instance([job], levels=["node"], switches=[], nodes=nodes, oversubscription=0.6)
+    assert evaluate(wide, {}).metrics.gpus_stranded == 0
+
+
+@pytest.mark.parametrize("seed", range(800, 830))
+def test_stranded_gpus_are_those_of_nodes_in_no_placement(seed: int) -> None:
+    """Enumerating all placements of every waiting job finds the same stranded GPUs."""
+    tiny = random_instance(seed, max_nodes=6)
+    world = World(tiny)
+    placed = {job.name: dict(job.placement) for job in tiny.jobs if job.placement and not job.movable}
+    waiting = [job for job in tiny.jobs if job.name not in placed]
+    useful = {name for job in waiting for counts in enumerate_job(world, job) for name in counts}
+    useless = [n.name for n in tiny.cluster.nodes if n.state == "up" and n.name not in useful] if waiting else []
+    stranded = sum(round(world.free[name]["gpus"]) for name in useless)
+    assert evaluate(tiny, placed).metrics.gpus_stranded == stranded
 
 
 def test_the_evaluator_knows_no_solver_and_no_compiled_array() -> None:
