@@ -18,6 +18,8 @@ def factor(run: PureRun) -> float:
     Interchangeable domains: 1 − Π (1 − β_t/m) with β_t = gain/bound of step t. Domains that differ: f/(f + Σ bound_t),
     which is β/(1 + β) when every step has the same β.
     """
+    if run.domains.count == 0:
+        return 1.0
     if run.domains.identical:
         left = 1.0
         for step in run.steps:
@@ -69,8 +71,8 @@ def _missing_condition(problem: Problem, run: PureRun, value: float) -> str | No
     reached = problem.pinned_value + run.value
     if value < reached - 1e-9 * max(1.0, abs(reached)):
         return (
-            f"none: jobs that must run displaced others, so that F = {value:.6g} is below the {reached:.6g} "
-            "to which the factor applies"
+            f"none: jobs that must run cost something or displaced others, so that F = {value:.6g} is below the "
+            f"{reached:.6g} to which the factor applies"
         )
     return None
 
