@@ -26,6 +26,10 @@ AUTO_LARGEST = 15_000
 """Largest `exact_size` for which `auto` runs an exact back end: above, none improved on the greedy within a minute."""
 
 
+SHARE_ALONE, SHARE_FIRST = 0.8, 0.3
+"""Most of the time limit that the greedy may take: before the bound only, and before an exact back end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a run ended with; `evaluation` is the evaluator's word on `placement`, and None when there is none."""
@@ -70,6 +74,10 @@ class _Run:
         self.seconds[phase] = self.seconds.get(phase, 0.0) + self.budget.elapsed - since
 
     @property
+    def least_bound(self) -> float | None:
+        return min((bound for bound in self.bounds if bound is not None), default=None)
+
+    @property
     def certificate(self) -> Certificate | None:
         return None if self.evaluation is None else certify(self.evaluation.objective, self.bounds)
 
@@ -96,15 +104,16 @@ def run(engine: Engine, problem: Problem, request: Request, budget: Budget, list
     engine.require()
     state = _Run(problem, budget, listen)
     if engine.role == "heuristic":
-        _stage(state, engine, request)
+        _stage(state, engine, request, budget.part(SHARE_ALONE))
         _bound(state)
     else:
         own, passed = _split_options(engine, request)
-        _stage(state, ENGINES["greedy"], own)
+        alone = engine.role == "auto" and not worth_exact(problem)
+        _stage(state, ENGINES["greedy"], own, budget.part(SHARE_ALONE if alone else SHARE_FIRST))
         if not state.infeasible:
             _bound(state)
         if _goes_on(state, engine, request):
-            _stage(state, engine, replace(passed, start=state.placement))
+            _stage(state, engine, replace(passed, start=state.placement, bound=state.least_bound), budget)
     return _outcome(state, request)
 
 
@@ -164,12 +173,12 @@ def _goes_on(state: _Run, engine: Engine, request: Request) -> bool:
     return True
 
 
-def _stage(state: _Run, engine: Engine, request: Request) -> None:
+def _stage(state: _Run, engine: Engine, request: Request, budget: Budget) -> None:
     """Run one solver, verify its placement, keep what is better."""
     state.phase("exact" if engine.role == "auto" else engine.name)
     since = state.budget.elapsed
     try:
-        answer = engine.load()(state.problem, request, state.budget, state.listen)
+        answer = engine.load()(state.problem, request, budget, state.listen)
     except BackendError as error:
         if state.evaluation is None:
             raise
@@ -237,8 +246,7 @@ def _outcome(state: _Run, request: Request) -> Outcome:
         raise BackendError(state.refused[-1])
     if certificate is None:
         # A bound without a placement still says how good one could be; an infeasible instance has no F to bound.
-        known = [bound for bound in state.bounds if bound is not None]
-        bound = min(known, default=None) if not state.infeasible else None
+        bound = None if state.infeasible else state.least_bound
         certificate = Certificate(bound, None, None, "infeasible" if state.infeasible else "no_solution")
     for refused in certificate.refused:
         state.note(f"a claimed upper bound of {refused:.9g} is below a verified placement: it is wrong and is not used")

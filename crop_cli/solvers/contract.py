@@ -25,6 +25,8 @@ class Request:
         `--set key=value` pairs; a solver refuses keys it does not know with `UsageError`.
     start
         A feasible placement to improve on, if one is known.
+    bound
+        A proven upper bound of F, if one is known: a run may end as soon as it is met.
     """
 
     gap: float = 0.0
@@ -32,6 +34,7 @@ class Request:
     threads: int = 1
     options: dict[str, str] = field(default_factory=dict)
     start: Placement | None = None
+    bound: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Progress: `kind` is "phase", "incumbent" or "bound", `value` is F or the bound, `seconds` counts from the start."""
+    """Progress: `kind` is "phase", "incumbent", "bound" or "note"; `value` is F or the bound; `seconds` are elapsed."""
 
     kind: str
     seconds: float
@@ -94,7 +97,21 @@ class Budget:
     def __init__(self, limit: float | None = None) -> None:
         self._start = time.monotonic()
         self._limit = limit
-        self.interrupted = False
+        self._interrupted = False
+        self._whole: Budget | None = None
+
+    def part(self, share: float) -> Budget:
+        """A stage's budget: that share of what remains. Its clock and its interruption are the whole's."""
+        stage = Budget()
+        stage._start, stage._whole = self._start, self
+        if self.remaining is not None:
+            stage._limit = self.elapsed + share * self.remaining
+        return stage
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody asked the run to end."""
+        return self._interrupted or (self._whole is not None and self._whole.interrupted)
 
     @property
     def elapsed(self) -> float:
@@ -118,7 +135,7 @@ class Budget:
 
     def interrupt(self) -> None:
         """Ask the run to end; safe in a signal handler."""
-        self.interrupted = True
+        self._interrupted = True
 
     def stop_reason(self) -> StopReason:
         """`interrupted` or `time_limit`: why `should_stop` is true."""

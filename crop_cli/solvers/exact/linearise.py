@@ -16,6 +16,7 @@ F = constant − cost·x; the constant is the value of the pinned jobs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +34,13 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 
-def linearise(problem: Problem, start: Placement | None = None) -> Linearised:
+class OutOfTimeError(Exception):
+    """The time was up before the model stood."""
+
+
+def linearise(
+    problem: Problem, start: Placement | None = None, should_stop: Callable[[], bool] = lambda: False
+) -> Linearised:
     """The problem as a mixed-integer program that any back end can solve.
 
     Its optimum is the maximum of F over all feasible placements; it is infeasible exactly when none of them places all
@@ -45,11 +52,23 @@ def linearise(problem: Problem, start: Placement | None = None) -> Linearised:
         Any problem; the size of the model is about jobs × vertices.
     start
         A feasible placement that becomes `model.start`.
+    should_stop
+        Asked before every group of jobs; a large model takes a while to build.
+
+    Raises
+    ------
+    OutOfTimeError
+        When `should_stop` said so.
     """
     groups_options = all_options(problem)
     limiting = limiting_uplinks(problem, groups_options)
     sheet = Sheet(n_resources=len(problem.resources))
-    groups = tuple(_add_group(problem, sheet, options, limiting) for options in groups_options)
+    built = []
+    for options in groups_options:
+        if should_stop():
+            raise OutOfTimeError
+        built.append(_add_group(problem, sheet, options, limiting))
+    groups = tuple(built)
     _add_resources(problem, sheet)
     _add_uplinks(problem, sheet, limiting)
     _add_domains(problem, sheet, groups)

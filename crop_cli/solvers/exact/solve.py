@@ -10,7 +10,7 @@ from crop_cli.model.solution import StopReason
 from crop_cli.solvers.contract import Answer, Budget, Event, Listener, Request
 from crop_cli.solvers.exact.backends import BACKENDS, RECOMMENDED
 from crop_cli.solvers.exact.coding import decode
-from crop_cli.solvers.exact.linearise import linearise
+from crop_cli.solvers.exact.linearise import OutOfTimeError, linearise
 from crop_cli.solvers.exact.linearised import Linearised
 from crop_cli.solvers.exact.process import run_backend
 from crop_cli.solvers.exact.sparse_model import IntArray
@@ -45,11 +45,15 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener, 
         If the library failed and nothing is known.
     """
     name = best_installed() if back_end == "exact" else back_end
-    known = _Known(problem, budget, listen, request.gap)
+    known = _Known(problem, budget, listen, request.gap, bound=request.bound)
     if request.start is not None:
         known.offer(request.start, announce=False)
     began = budget.elapsed
-    linearised = linearise(problem, request.start)
+    try:
+        linearised = linearise(problem, request.start, lambda: budget.should_stop)
+    except OutOfTimeError:
+        seconds = {"build": budget.elapsed - began}
+        return Answer(known.placement, budget.stop_reason(), request.bound, seconds=seconds, back_end=name)
     built = budget.elapsed
     listen(Event("phase", built, text=f"{name}: {_size(linearised)}"))
     if budget.should_stop:
@@ -62,7 +66,7 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener, 
         threads=request.threads,
         absolute_gap=STOP * max(1.0, abs(known.value or 0.0)),
         options=dict(request.options),
-        should_stop=lambda: budget.interrupted or known.within_gap,
+        should_stop=lambda: budget.interrupted or known.within_gap or known.proved,
         on_incumbent=lambda x, _cost: known.offer_point(linearised, x),
         on_bound=lambda cost: known.claim(linearised.constant - cost),
     )
