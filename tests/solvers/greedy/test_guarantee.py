@@ -1,4 +1,4 @@
-"""What the greedy claims before it is compared with anything: true on every tiny instance, and silent where it must be."""
+"""What the greedy claims: true on every tiny instance, and silent where it must be."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def test_claims_hold_against_enumeration(start: int, times: int) -> None:
                 reference = best
             else:
                 inside = claim.relative_to.removeprefix("best placement that keeps each job inside one ")
-                reference = problem.pinned_value + confined_optimum(instance, inside)
+                if (seed, inside) not in found:
+                    found[seed, inside] = confined_optimum(instance, inside)
+                reference = problem.pinned_value + found[seed, inside]
             assert value >= claim.a_priori * reference - 1e-7
     assert solved > 80
     assert claimed > 0.5 * solved

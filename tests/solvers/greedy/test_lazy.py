@@ -112,7 +112,7 @@ def test_a_run_is_a_feasible_placement_whose_gains_add_up() -> None:
 
 
 def test_bounds_of_steps_hold() -> None:
-    """At every step no arrangement of the chosen domain gains more than the step's bound over what jobs have by then."""
+    """At every step no arrangement of the chosen domain gains more than the step's bound over what jobs have then."""
     for seed in range(60):
         problem = compile_problem(random_instance(seed))
         for level, setting, run in runs(problem):

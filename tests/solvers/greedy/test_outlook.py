@@ -72,5 +72,5 @@ def test_a_kind_that_cannot_be_split_has_no_utility_across_nodes() -> None:
         outlook = build_outlook(problem)
         for j in problem.open_jobs.tolist():
             job = instance.jobs[j]
-            if job.gpus == 1 or job.gpus_per_node == job.gpus:
+            if job.gpus in (1, job.gpus_per_node):
                 assert np.isneginf(outlook.across[problem.kind_of[j]]).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -54,7 +55,7 @@ def test_near_the_optimum_and_never_above() -> None:
 @settings(max_examples=40, deadline=None)
 @given(instances(max_nodes=6, max_jobs=7))
 def test_always_feasible(instance: Instance) -> None:
-    """Whatever the instance, a placement is one that the evaluator accepts, and its jobs add to F unless they must run."""
+    """A placement is one that the evaluator accepts, and its jobs add to F unless they must run."""
     answer, value = run(instance)
     if answer.placement is not None:
         problem = compile_problem(instance)
@@ -72,7 +73,7 @@ def test_same_input_same_answer() -> None:
         second, _ = run(instance, seed=seed)
         assert first.placement == second.placement
         assert first.guarantee == second.guarantee
-        assert first.stop_reason == second.stop_reason == "completed"
+        assert first.stop_reason == second.stop_reason
 
 
 def test_pure_value_does_not_depend_on_the_order_in_the_file() -> None:
@@ -127,7 +128,7 @@ def test_incumbents_rise_to_the_answer() -> None:
         problem, events = compile_problem(instance), list[Event]()
         answer = solve(problem, Request(), Budget(), events.append)
         values = [event.value for event in events if event.kind == "incumbent"]
-        assert all(a < b for a, b in zip(values, values[1:], strict=False))  # type: ignore[operator]
+        assert all(a < b for a, b in pairwise(values))  # type: ignore[operator]
         if answer.placement is not None:
             objective = evaluate(instance, named(problem, answer.placement)).objective
             assert values[-1] == pytest.approx(objective, abs=1e-9)
