@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crop_cli.model.problem import BoolArray, IntArray, Problem
+from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.greedy.board import Board
 from crop_cli.solvers.greedy.finder import Finder, node_values, worker_caps
 from crop_cli.solvers.greedy.outlook import Outlook
@@ -122,16 +123,18 @@ def _promising(problem: Problem, outlook: Outlook, depth: int) -> BoolArray:
     return found
 
 
-def deepest_fit(problem: Problem, finder: Finder, likeness: Likeness) -> dict[int, int]:
+def deepest_fit(problem: Problem, finder: Finder, likeness: Likeness, budget: Budget) -> dict[int, int]:
     """For every open job the depth of the smallest domain that holds it in the cluster without other open jobs.
 
-    Jobs that fit nowhere are left out.
+    Jobs that fit nowhere are left out. When the budget is used up the others count as fitting into the cluster only.
     """
     board = Board.empty(problem)
     by_kind: dict[int, int | None] = {}
     found = {}
     for job in problem.open_jobs.tolist():
         kind = int(problem.kind_of[job])
+        if budget.should_stop:
+            by_kind.setdefault(kind, 0)
         if kind not in by_kind:
             depths = range(problem.tree.max_depth, -1, -1)
             by_kind[kind] = next((d for d in depths if _fits_at(finder, likeness, board, job, d)), None)

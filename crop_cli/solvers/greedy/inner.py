@@ -15,6 +15,15 @@ from crop_cli.solvers.oracle import best_values
 SHARP = 2000
 """Pairs of kinds and differing domains for which the oracle is asked what the kind can reach there."""
 
+SHARE = 0.15
+"""Most of the time left that one such question may take; the outlook answers what it leaves open."""
+
+CHUNK = 200
+"""Jobs between two looks at the clock."""
+
+TRIPLES = 1 << 21
+"""(kind, node, resource) triples that are looked at in one piece."""
+
 
 class InnerGreedy:
     """Arrangements of inner vertices: the best of a few constructions, bounded by a fractional knapsack.
@@ -79,18 +88,24 @@ class InnerGreedy:
         free = np.zeros_like(problem.free)
         nodes = slice(int(tree.first_node[vertex]), int(tree.end_node[vertex]))
         free[nodes] = problem.free[nodes]
-        return self._moved(vertex, best_values(self.finder.unmoved, self.jobs, free, problem.uplink_free))
+        values = self._outlook(vertex)
+        order, budget = np.lexsort((self.kinds, self.sizes)), self.finder.budget.part(SHARE)
+        for part in np.split(order, range(CHUNK, len(order), CHUNK)):
+            if budget.should_stop:
+                break
+            values[part] = best_values(self.finder.unmoved, self.jobs[part], free, problem.uplink_free)
+            self._charge_moves(vertex, values, part)
+        return values
 
-    def _moved(self, vertex: int, values: FloatArray) -> FloatArray:
-        """Utilities of jobs as if none ran now, with what a move costs where it is not the place of now."""
+    def _charge_moves(self, vertex: int, values: FloatArray, part: IntArray) -> None:
+        """Take off utilities of some jobs (as if none ran now) what a move costs, except for the place of now."""
         problem, tree = self.problem, self.problem.tree
-        for i in np.flatnonzero(np.isin(self.jobs, list(problem.current))):
+        for i in part[np.isin(self.jobs[part], list(problem.current))].tolist():
             job = int(self.jobs[i])
             values[i] -= problem.migration_cost[job]
             home = problem.current[job]
             if tree.first_node[vertex] <= min(home) and max(home) < tree.end_node[vertex]:
                 values[i] = max(values[i], utility(problem, job, home))
-        return values
 
     def _gpus(self, vertex: int) -> int:
         tree = self.problem.tree
@@ -99,12 +114,18 @@ class InnerGreedy:
     def _outlook(self, vertex: int) -> FloatArray:
         problem, outlook, tree = self.problem, self.finder.outlook, self.problem.tree
         nodes = slice(int(tree.first_node[vertex]), int(tree.end_node[vertex]))
-        fits, caps = outlook.room(problem, problem.free, nodes)
-        alone = outlook.alone[:, problem.hardware_of[nodes]] - outlook.failure_cost[:, None] * problem.failures[nodes]
-        alone = np.where(fits, alone, -np.inf).max(axis=1, initial=-np.inf)
-        across = outlook.across[:, int(tree.depth[vertex]) :].max(axis=1, initial=-np.inf)
-        across = np.where(caps.sum(axis=1) >= outlook.k, across, -np.inf)
-        return self._moved(vertex, np.maximum(alone, across)[self.kinds])
+        depth, hardware = int(tree.depth[vertex]), problem.hardware_of[nodes]
+        best = np.empty(len(problem.kinds))
+        rows = max(1, TRIPLES // max(1, len(hardware) * len(problem.resources)))
+        for kinds in (slice(start, start + rows) for start in range(0, len(best), rows)):
+            fits, caps = outlook.room(problem, problem.free, nodes, kinds)
+            alone = outlook.alone[kinds, hardware] - outlook.failure_cost[kinds, None] * problem.failures[nodes]
+            across = outlook.across[kinds, depth:].max(axis=1, initial=-np.inf)
+            across = np.where(caps.sum(axis=1) >= outlook.k[kinds], across, -np.inf)
+            best[kinds] = np.maximum(np.where(fits, alone, -np.inf).max(axis=1, initial=-np.inf), across)
+        values = best[self.kinds]
+        self._charge_moves(vertex, values, np.arange(len(values)))
+        return values
 
     def _construct(self, vertex: int, current: FloatArray, order: IntArray, nodes_first: bool) -> dict[int, Place]:
         """Fill the empty domain with jobs in the given order, after single nodes at their best if `nodes_first`."""

@@ -88,7 +88,9 @@ class Outlook:
         iteration = compute + max(0.0, comm - float(self.overlap[kind]) * compute)
         return float(self.scale[kind] * self.best[kind] / iteration - self.across_cost[kind, depth])
 
-    def room(self, problem: Problem, free: FloatArray, nodes: slice) -> tuple[BoolArray, FloatArray]:
+    def room(
+        self, problem: Problem, free: FloatArray, nodes: slice, kinds: slice = slice(None)
+    ) -> tuple[BoolArray, FloatArray]:
         """What each of n nodes could hold of each kind, shape within nodes aside.
 
         Returns
@@ -99,10 +101,11 @@ class Outlook:
             (K, n) most workers, at most k; 0 where the type is not allowed.
         """
         room = free[nodes] + problem.node_slack[nodes]
-        fits = np.all(self.need[:, None, :] <= room, axis=2)
-        caps = np.floor(np.where(self.demand[:, None] > 0, room / self._divisor[:, None], np.inf).min(axis=2))
-        caps = np.clip(caps, 0, self.k[:, None])
-        return fits, np.where(self.usable[:, problem.hardware_of[nodes]], caps, 0.0)
+        fits = np.all(self.need[kinds, None, :] <= room, axis=2)
+        demand = self.demand[kinds, None]
+        caps = np.floor(np.where(demand > 0, room / np.where(demand > 0, demand, 1.0), np.inf).min(axis=2))
+        caps = np.clip(caps, 0, self.k[kinds, None])
+        return fits, np.where(self.usable[kinds, problem.hardware_of[nodes]], caps, 0.0)
 
     def has_room(self, problem: Problem, free: FloatArray, nodes: slice) -> BoolArray:
         """(K) whether some nodes together could hold a job of each kind, by a test that errs to yes."""
@@ -110,10 +113,6 @@ class Outlook:
         alone = fits & (self.alone[:, problem.hardware_of[nodes]] > -np.inf)
         enough: BoolArray = alone.any(axis=1) | (caps.sum(axis=1) >= self.k)
         return enough
-
-    @cached_property
-    def _divisor(self) -> FloatArray:
-        return np.where(self.demand > 0, self.demand, 1.0)
 
 
 def build_outlook(problem: Problem) -> Outlook:

@@ -25,6 +25,9 @@ OPTIONS = ("level", "oracle")
 CONSTRUCT, IMPROVE = 1_000_000, 1_500_000
 """`Finder.work` after which no further construction begins, and that improvement may add: seconds."""
 
+PREPARE = 0.15
+"""Most of the time left that finding the level may take."""
+
 FEW = 20
 """Up to so many kinds of domains, each step of the greedy looks at several of them, in several ways."""
 
@@ -60,16 +63,11 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
         return Answer(None, "proved", infeasible=True, seconds={"solve": budget.elapsed}, notes=(proof,))
     started = budget.elapsed
     setting = Setting.of(problem, request.gap, budget, listen)
-    fitting = deepest_fit(problem, setting.finder, setting.likeness)
+    fitting = deepest_fit(problem, setting.finder, setting.likeness, budget.part(PREPARE))
     depth = choose_depth(problem, fitting) if forced is None else forced
     built = budget.elapsed
     base = place_required(setting)
-    if base is not None:
-        board = Board.empty(problem)
-        board.load(base)
-        setting.offer(board)
-    runs = _pure_runs(setting, depth, exact, request.seed)
-    _complete(setting, base, runs, request)
+    runs = _construct(setting, base, depth, exact, request)
     if setting.best is not None:
         _improve(setting, np.random.default_rng(request.seed))
     seconds = {"build": built - started, "solve": budget.elapsed - built}
@@ -88,14 +86,14 @@ def _options(problem: Problem, request: Request) -> tuple[int | None, bool]:
     unknown = sorted(set(request.options) - set(OPTIONS))
     if unknown:
         raise UsageError(f"the greedy has no option {unknown[0]!r}; it knows {', '.join(OPTIONS)}")
-    tree, level = problem.tree, request.options.get("level")
-    names = (ROOT_NAME, *tree.levels)
-    if level is not None and level not in names:
-        raise UsageError(f"level {level!r} is none of this cluster's: {', '.join(names)}")
+    level = request.options.get("level")
+    depths = {ROOT_NAME: 0, **{name: depth for depth, name in enumerate(problem.tree.levels, 1)}}
+    if level is not None and level not in depths:
+        raise UsageError(f"level {level!r} is none of this cluster's: {', '.join(depths)}")
     oracle = request.options.get("oracle", "greedy")
     if oracle not in ("greedy", "exact"):
         raise UsageError(f"oracle {oracle!r} is neither 'greedy' nor 'exact'")
-    return None if level is None else names.index(level), oracle == "exact"
+    return None if level is None else depths[level], oracle == "exact"
 
 
 def _pure_runs(setting: Setting, depth: int, exact: bool, seed: int) -> list[PureRun]:
@@ -113,26 +111,38 @@ def _pure_runs(setting: Setting, depth: int, exact: bool, seed: int) -> list[Pur
     return runs
 
 
-def _complete(setting: Setting, base: Placement | None, runs: list[PureRun], request: Request) -> None:
-    """Make full placements of the pure runs, of a given start and of the plain constructions; the best is kept."""
-    orders = setting.orders()
-    board = Board.empty(setting.problem)
-    starts = [(run.placement, "dense") for run in runs]
-    if request.start is not None:
-        starts.append((request.start, "dense"))
-    needed = len(starts)
-    starts += [(base or {}, name) for name in orders]
-    setting.work_limit = CONSTRUCT
-    for i, (placement, order) in enumerate(starts):
-        if i >= needed and setting.settled:
-            break
-        board.load(placement)
-        if not make_room(setting, board):
-            if base is None:
-                continue
-            board.load(base)
-        fill(setting, board, orders[order])
+def _construct(setting: Setting, base: Placement | None, depth: int, exact: bool, request: Request) -> list[PureRun]:
+    """Placements from a given start, from plain orders and from the pure runs, which are returned; the best is kept.
+
+    `base` holds the jobs that must run and no others; None if they were not all placed.
+    """
+    orders, board = setting.orders(), Board.empty(setting.problem)
+    if base is not None:
+        board.load(base)
         setting.offer(board)
+    if request.start is not None:
+        _finish(setting, board, base, request.start, orders["dense"])
+    # The quickest of the good ones comes first: it is what a short time limit leaves.
+    _finish(setting, board, base, base or {}, orders["dense"])
+    runs = _pure_runs(setting, depth, exact, request.seed)
+    for run in runs:
+        _finish(setting, board, base, run.placement, orders["dense"])
+    setting.work_limit = CONSTRUCT
+    for name in ("large", "valuable"):
+        if not setting.settled:
+            _finish(setting, board, base, base or {}, orders[name])
+    return runs
+
+
+def _finish(setting: Setting, board: Board, base: Placement | None, placement: Placement, order: list[int]) -> None:
+    """Complete a placement: jobs that must run, then what still fits, in order. Offers the result."""
+    board.load(placement)
+    if not make_room(setting, board):
+        if base is None:
+            return
+        board.load(base)
+    fill(setting, board, order)
+    setting.offer(board)
 
 
 def _improve(setting: Setting, rng: np.random.Generator) -> None:

@@ -100,7 +100,7 @@ def test_deepest_fit_is_that_of_enumeration() -> None:
     for seed in range(150):
         instance = random_instance(seed)
         problem, world = compile_problem(instance), World(instance)
-        fit = deepest_fit(problem, Finder(problem, build_outlook(problem), Budget()), Likeness.of(problem))
+        fit = deepest_fit(problem, Finder(problem, build_outlook(problem), Budget()), Likeness.of(problem), Budget())
         levels = ["cluster", *instance.cluster.levels]
         for j in problem.open_jobs.tolist():
             places = list(enumerate_job(world, instance.jobs[j]))
@@ -126,4 +126,6 @@ def test_a_job_beyond_every_domain_leaves_the_level_that_serves_most() -> None:
 def _level(jobs: list[Job]) -> str:
     problem = compile_problem(racks([[4, 4], [4, 4]], jobs))
     setting = setting_of(problem)
-    return problem.tree.level_name(choose_depth(problem, deepest_fit(problem, setting.finder, setting.likeness)))
+    return problem.tree.level_name(
+        choose_depth(problem, deepest_fit(problem, setting.finder, setting.likeness, Budget()))
+    )
