@@ -130,10 +130,10 @@ def _split_columns(linearised: Linearised, group: Group, counts: Counts) -> dict
             columns[part.part] = 1
             if part.steps >= 0:
                 columns[part.steps] = w // part.step
-    for (v, level), column in split.level.items():
-        if v == home and _allows(linearised, group, level, below):
-            columns[column] = 1
-            return columns
+    levels = next((h.levels for h in group.options.reach.homes if h.vertex == home), ())
+    for i, level in enumerate(levels):
+        if _allows(linearised, group, level, below):
+            return columns | dict.fromkeys(split.tails[home][: i + 1], 1)
     return None
 
 

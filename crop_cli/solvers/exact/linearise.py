@@ -114,8 +114,8 @@ def _add_homed(problem: Problem, sheet: Sheet, group: Group) -> None:
             v = int(tree.parent[v])
         homed[v].append(group.whole + i)
     if group.split is not None:
-        for (v, _), column in group.split.level.items():
-            homed[v] += [first + column for first in group.copies]
+        for v, tails in group.split.tails.items():
+            homed[v] += [first + tails[0] for first in group.copies]
     if group.stay >= 0:
         homed[0].append(group.stay)
     for v in sorted(homed, reverse=True):

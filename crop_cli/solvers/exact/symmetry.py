@@ -42,6 +42,9 @@ RANKED = 8
 MOST_COPIES = 8
 """Groups of more jobs do not: their sums would be long."""
 
+COMPARED = 6
+"""The order of copies is asked for at so many of the homes, evenly spaced, the last one included."""
+
 
 def sibling_classes(problem: Problem) -> list[list[int]]:
     """Classes, with two vertices or more, of interchangeable siblings; ascending within a class, deepest first."""
@@ -76,14 +79,12 @@ def add_copy_orders(rows: Rows, group: Group) -> None:
     """Copies of a block are used in the order of their homes: for all u, Σ_{v up to u} h(v) falls along the copies."""
     if group.split is None:
         return
-    homes = sorted({home for home, _ in group.split.level})
+    columns = [group.split.tails[home][0] for home in sorted(group.split.tails)]
+    steps = sorted({len(columns) * i // COMPARED for i in range(1, COMPARED + 1)} - {0})
     for one, two in pairwise(group.copies):
-        terms: Terms = []
-        for home in homes:
-            for (v, _), column in group.split.level.items():
-                if v == home:
-                    terms += [(one + column, 1.0), (two + column, -1.0)]
-            rows.add(terms, lower=0.0)
+        for end in steps:
+            used: Terms = [(one + column, 1.0) for column in columns[:end]]
+            rows.add(used + [(two + column, -1.0) for column in columns[:end]], lower=0.0)
 
 
 def canonical(problem: Problem, placement: Placement, groups: Sequence[Group]) -> Placement:
