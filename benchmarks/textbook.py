@@ -62,14 +62,15 @@ def solve_textbook(instance: Instance, time_limit: float) -> TextbookRun:
     # PuLP calls a run that ended at its limit optimal; CBC's own words do not.
     result = re.search(r"^Result - (.*)$", text, re.MULTILINE)
     proved = result is not None and result[1].startswith("Optimal solution found")
-    bound = re.search(r"^Lower bound:\s*(\S+)", text, re.MULTILINE)
+    # CBC prints a bound only where it differs from the value.
+    bound = re.search(rf"^{'Objective value' if proved else 'Lower bound'}:\s*(\S+)", text, re.MULTILINE)
     found = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
     return TextbookRun(
         placement=_placement(x) if found else None,
         proved=proved,
         bound=-float(bound[1]) if bound else None,
-        variables=len(model.variables()),
-        rows=len(model.constraints),
+        variables=model.numVariables(),
+        rows=model.numConstraints(),
         build_s=built - began,
         solve_s=time.monotonic() - built,
     )

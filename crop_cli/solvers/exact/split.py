@@ -6,7 +6,7 @@ Columns, all integer and nonnegative:
   that v is the home, and tails[v][i] − tails[v][i+1] that the level is the i-th. The first carries its goodput, each
   further one what the efficiency falls.
 - `part[u, c]` is 1 when some but not all workers are below u and their number lies in class c. It carries the penalty
-  for the cut uplink, for nodes the expected loss by failures, and the reserved rate. The counts of a class have the same
+  for the cut uplink, for nodes the expected loss by failures, and the reserved rate. Counts of a class have the same
   rate and are allowed by the same levels.
 - `steps[n, c]` is the number of workers on node n in units of the class, where the class has more than one count. Inner
   vertices have it only where counts are restricted to multiples.
