@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+import stat
+import sys
 from typing import TYPE_CHECKING
 
 import typer
@@ -111,10 +113,18 @@ def _check_output(output: str, instance: str) -> None:
     """Refuse an output file that could not be written, or that is the input, before any work is done."""
     from crop_cli.model.files import require_writable  # noqa: PLC0415
 
-    files = Path(output), Path(instance)
-    if "-" not in (output, instance) and all(file.exists() for file in files) and files[0].samefile(files[1]):
+    if output != "-" and _is_input(output, instance):
         raise UsageError(f"-o {output}: that is the instance file")
     require_writable(output)
+
+
+def _is_input(output: str, instance: str) -> bool:
+    """Whether a path is the regular file that the instance is read from, by name or as standard input."""
+    try:
+        source = os.fstat(sys.stdin.fileno()) if instance == "-" else os.stat(instance)  # noqa: PTH116
+        return stat.S_ISREG(source.st_mode) and os.path.samestat(source, os.stat(output))  # noqa: PTH116
+    except (OSError, ValueError, AttributeError):  # no such file, a closed or replaced standard input
+        return False
 
 
 def _form(form: opt.Format | None, output: str | None, *, json_stream: bool) -> opt.Format:

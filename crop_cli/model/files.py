@@ -14,6 +14,7 @@ import zlib
 from pathlib import Path
 
 from crop_cli.errors import Defect, InputError, UsageError
+from crop_cli.model.findings import quoted
 
 LARGEST_FILE = 512 * 2**20
 """Bytes of a file, unpacked, that are still read: a million jobs fit, a decompression bomb does not."""
@@ -33,6 +34,8 @@ def read_bytes(path: str | Path) -> bytes:
     """
     try:
         if str(path) == STANDARD_STREAM:
+            if sys.stdin is None:  # closed before the start
+                raise unusable(path, "a closed standard input", "one that can be read")
             data = sys.stdin.buffer.read(LARGEST_FILE + 1)
         else:
             with Path(path).open("rb") as file:
@@ -44,7 +47,8 @@ def read_bytes(path: str | Path) -> bytes:
     except PermissionError:
         raise unusable(path, "a file that may not be read", "read permission") from None
     except (OSError, ValueError) as error:
-        raise unusable(path, str(error), "a file that can be read") from None
+        found = getattr(error, "strerror", None) or str(error)
+        raise unusable(path, found[:1].lower() + found[1:], "a file that can be read") from None
     if len(data) > LARGEST_FILE:
         raise unusable(path, "a larger file", f"at most {LARGEST_FILE // 2**20} MiB")
     return data
@@ -78,8 +82,11 @@ def unusable(path: str | Path, found: str, expected: str, where: str = "$") -> I
 
 
 def shown(path: str | Path) -> str:
-    """Name of a file in messages."""
-    return "<stdin>" if str(path) == STANDARD_STREAM else str(path)
+    """Name of a file in messages: in quotes where it is empty or would act on a terminal."""
+    name = str(path)
+    if name == STANDARD_STREAM:
+        return "<stdin>"
+    return name if name and name.isprintable() else quoted(name)
 
 
 def write_atomic(path: str | Path, data: bytes) -> None:
@@ -100,7 +107,7 @@ def write_atomic(path: str | Path, data: bytes) -> None:
         sys.stdout.buffer.flush()
         return
     try:
-        _replace(Path(os.path.realpath(path)), data)
+        _replace(_target(path), data)
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from None
 
@@ -116,7 +123,7 @@ def require_writable(path: str | Path) -> None:
     if str(path) == STANDARD_STREAM:
         return
     try:
-        target = Path(os.path.realpath(path))
+        target = _target(path)
         mode = _mode(target)
         if mode is not None and stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -130,7 +137,18 @@ def require_writable(path: str | Path) -> None:
 
 
 def _unwritable(path: str | Path, error: OSError | ValueError) -> UsageError:
-    return UsageError(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}")
+    return UsageError(f"{shown(path)} cannot be written: {getattr(error, 'strerror', None) or error}")
+
+
+def _target(path: str | Path) -> Path:
+    """The file that a path stands for, behind symbolic links; devices and pipes by the name that was given.
+
+    The link /dev/stdout of a shell's pipe, or /dev/fd/63 of its process substitution, leads to no name.
+    """
+    if not str(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    mode = _mode(Path(path))
+    return Path(os.path.realpath(path) if mode is None or stat.S_ISREG(mode) else path)
 
 
 def _replace(target: Path, data: bytes) -> None:

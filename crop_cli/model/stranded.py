@@ -107,10 +107,10 @@ def _usable_nodes(topology: Topology, job: Job, caps: dict[str, int], uplink_fit
     usable: set[str] = set()
     todo: list[tuple[Vertex | None, int]] = [(None, 1 << job.gpus)]
     while todo:
-        vertex, wanted = todo.pop()
-        below = children.get(vertex, [])
-        if vertex is not None and not below:
-            usable.add(vertex.name)
+        domain, wanted = todo.pop()
+        below = children.get(domain, [])
+        if domain is not None and not below:
+            usable.add(domain.name)
         shares = _shares(wanted, [attainable[child] for child in below])
         todo += [(child, share) for child, share in zip(below, shares, strict=True) if share > 1]
     return usable

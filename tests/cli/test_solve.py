@@ -296,6 +296,17 @@ def test_the_instance_is_not_overwritten(crop: Run, racks: str) -> None:
     assert Path(racks).read_bytes() == before
 
 
+def test_the_instance_is_not_overwritten_when_it_is_standard_input(racks: str) -> None:
+    """The solution cannot take the place of a file that standard input reads either."""
+    before = Path(racks).read_bytes()
+    with Path(racks).open("rb") as source:
+        command = [sys.executable, "-m", "crop_cli", "solve", "-", "--solver", "greedy", "-o", racks]
+        done = subprocess.run(command, stdin=source, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "that is the instance file" in done.stderr
+    assert Path(racks).read_bytes() == before
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_an_error_without_a_traceback(racks: str) -> None:
     """Standard output that cannot take the result is said in one line."""

@@ -36,6 +36,20 @@ def plain(tmp_path: Path) -> Path:
     return file
 
 
+def test_a_closed_standard_input_is_an_input_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that was started without standard input is told so."""
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(InputError, match="closed standard input"):
+        load_instance("-")
+
+
+@pytest.mark.parametrize(("name", "words"), [("", '"": '), ("a\n\x1b[31mb", r'"a\\n\\u001b\[31mb": ')])
+def test_file_names_in_messages_do_nothing_to_a_terminal(name: str, words: str) -> None:
+    """An empty name, or one with control characters, is quoted."""
+    with pytest.raises(InputError, match=f"^{words}"):
+        load_instance(name)
+
+
 def test_a_file_is_loaded_whole(plain: Path) -> None:
     """Instance, hash of the bytes, warnings, and the name as given."""
     loaded = load_instance(str(plain))
@@ -254,6 +268,7 @@ def test_what_can_not_be_written_is_refused_early(tmp_path: Path) -> None:
         (tmp_path / "file" / "out.json", "Not a directory"),
         (tmp_path, "Is a directory"),
         ("a\0b", "null"),
+        ("", "No such file or directory"),
     ]:
         with pytest.raises(UsageError, match=f"cannot be written: .*{words}"):
             write_atomic(path, b"x")
@@ -285,6 +300,18 @@ def test_pipes_and_devices_are_written_to(tmp_path: Path) -> None:
     finally:
         os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_pipe_without_a_name_is_written_to() -> None:
+    """The path that a shell gives for `>(command)`, or /dev/stdout in a pipe, leads to no file name."""
+    reader, writer = os.pipe()
+    try:
+        require_writable(f"/dev/fd/{writer}")
+        write_atomic(f"/dev/fd/{writer}", b"through")
+        assert os.read(reader, 100) == b"through"
+    finally:
+        os.close(reader)
+        os.close(writer)
 
 
 def test_a_dash_is_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
