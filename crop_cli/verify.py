@@ -15,6 +15,7 @@ import msgspec
 from crop_cli.model.certificate import TOLERANCE, gap_of, ratio_of
 from crop_cli.model.evaluate import Evaluation, evaluate
 from crop_cli.model.instance import Instance
+from crop_cli.model.outcome import running_on
 from crop_cli.model.rules import Violation
 from crop_cli.model.solution import Metrics, Solution
 from crop_cli.names import number
@@ -34,11 +35,14 @@ class Report:
         What the solution claims to be.
     evaluation
         The evaluator's word on the placement; None where the solution claims that there is none.
+    bound
+        The upper bound that the solution claims. It is held against F, but whether it is one no check can tell.
     """
 
     violations: list[Violation]
     status: str
     evaluation: Evaluation | None
+    bound: float | None = None
 
     @property
     def ok(self) -> bool:
@@ -68,7 +72,9 @@ def verify(instance: Instance, solution: Solution, sha256: str | None = None) ->
     else:
         found += _nothing_found(solution)
     found += _certificate(solution)
-    return Report(found, solution.status, evaluation)
+    found += _against_standing_still(instance, solution)
+    found += _run(solution)
+    return Report(found, solution.status, evaluation, solution.bound)
 
 
 def differs(claimed: float | None, true: float | None) -> bool:
@@ -209,3 +215,31 @@ def _certificate(solution: Solution) -> Iterator[Violation]:
             f"the status is {solution.status!r}, but bound - objective is {bound - objective!r} "
             f"(optimal: at most {slack!r})",
         )
+
+
+def _against_standing_still(instance: Instance, solution: Solution) -> Iterator[Violation]:
+    """Claims about all placements hold for the plainest one: what runs stays, nothing else starts."""
+    plain = evaluate(instance, {job.name: running_on(job.placement) for job in instance.jobs if job.placement})
+    if not plain.feasible:
+        return
+    if solution.status == "infeasible":
+        yield Violation("wrong status", "the status is 'infeasible', but to start no job and move none is feasible")
+    elif solution.bound is not None and solution.bound < plain.objective - TOLERANCE * max(1.0, abs(plain.objective)):
+        yield Violation(
+            "wrong bound",
+            f"the bound {solution.bound!r} is below the objective {plain.objective!r} of starting and moving no job",
+        )
+
+
+def _run(solution: Solution) -> Iterator[Violation]:
+    """What is told about the run is possible."""
+    for name, seconds in msgspec.structs.asdict(solution.runtime_s).items():
+        if seconds < 0:
+            yield Violation("wrong runtime_s", f"runtime_s.{name} is negative: {seconds!r}")
+    asked = solution.solver.options.get("gap")
+    if (
+        solution.stop_reason == "gap_limit"
+        and isinstance(asked, int | float)
+        and (solution.gap is None or solution.gap > asked + TOLERANCE)
+    ):
+        yield Violation("wrong stop_reason", f"stop_reason 'gap_limit', but the gap asked for was {asked!r}")

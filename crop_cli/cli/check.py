@@ -59,9 +59,11 @@ def _show(environment: Environment, form: opt.Format, report: Check) -> None:
         environment.out(comma_separated(["kind", "message"], [list(row) for row in rows]))
     else:
         verdict = "ok" if report.ok else plural(len(rows), "violation")
-        facts = [("check", verdict), ("status", report.status)]
+        facts = [("check", verdict), ("status", f"{report.status} (claimed)")]
         if report.evaluation is not None:
             facts.append(("objective", f"{report.evaluation.objective:.9g} (recomputed)"))
+        if report.bound is not None:
+            facts.append(("bound", f"{report.bound:.9g} (claimed)"))
         show(environment, form, Report(facts, [Table("Violations", ["kind", "what is wrong"], rows)]))
 
 

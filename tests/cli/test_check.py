@@ -109,6 +109,8 @@ FALSE_CLAIMS: dict[str, tuple[Callable[[Data], None], str]] = {
     "not listed": (_put([], "unplaced"), "neither as placed nor as unplaced"),
     "unknown unplaced": (_put("ghost", "unplaced", 0, "job"), "ghost"),
     "guarantee": (_put(1.5, "guarantee", "a_priori"), "not between 0 and 1"),
+    "runtime": (_put(-1.0, "runtime_s", "solve"), "runtime_s.solve is negative"),
+    "gap limit": (_put("gap_limit", "stop_reason"), "the gap asked for was 0.0"),
 }
 
 
@@ -120,6 +122,32 @@ def test_a_false_claim_is_found(crop: Run, racks: str, solved: Data, tmp_path: P
     done = _check(crop, racks, solved, tmp_path)
     assert done.exit_code == 7, done.stdout + done.stderr
     assert text in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("status", "bound", "text"),
+    [
+        ("infeasible", None, "to start no job and move none is feasible"),
+        ("no_solution", -1.0, "is below the objective 0 of starting and moving no job"),
+    ],
+)
+def test_claims_about_all_placements_are_held_against_the_plainest(
+    crop: Run, racks: str, solved: Data, tmp_path: Path, status: str, bound: float | None, text: str
+) -> None:
+    """Where no job must start, to leave all as it is is a placement, and F has no bound below that."""
+    unplaced = [*solved["unplaced"], *({"job": row["job"], "reason": ""} for row in solved["placements"])]
+    claims = {"status": status, "stop_reason": "proved" if status == "infeasible" else "time_limit", "bound": bound}
+    nothing = {"objective": None, "gap": None, "ratio": None, "metrics": None, "placements": [], "unplaced": unplaced}
+    done = _check(crop, racks, {**solved, **claims, **nothing}, tmp_path)
+    assert done.exit_code == 7
+    assert text in done.stdout
+    assert "1 violation" in done.stdout
+
+
+def test_what_is_only_claimed_is_called_so(crop: Run, racks: str, solved: Data, tmp_path: Path) -> None:
+    """A check recomputes F, and says that status and bound are the file's own words."""
+    lines = _check(crop, racks, solved, tmp_path).stdout.splitlines()
+    assert [line.split()[-1] for line in lines] == ["ok", "(claimed)", "(recomputed)", "(claimed)"]
 
 
 def test_a_moved_pinned_job_is_found(crop: Run, tmp_path: Path) -> None:
