@@ -155,6 +155,8 @@ class _Walk:
             case None:
                 half = isinstance(raw, str) and not is_text(raw)
                 expected = "text without half a surrogate pair" if half else phrase(shape, limit)
+                if isinstance(raw, float) and raw.is_integer() and "whole number" in expected:
+                    expected += ", written without a decimal point or exponent"
                 return self.lost(path, f"{_describe(raw)}{owner}", expected)
             case _:
                 return raw

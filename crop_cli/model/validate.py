@@ -13,13 +13,14 @@ from crop_cli.errors import Defect
 from crop_cli.model.findings import Findings
 from crop_cli.model.instance import Instance
 from crop_cli.model.validate_cluster import check_cluster, shared_name_warnings
-from crop_cli.model.validate_fields import check_numbers
+from crop_cli.model.validate_fields import check_name, check_numbers
 from crop_cli.model.validate_fit import fit_warnings
 from crop_cli.model.validate_jobs import check_jobs, job_warnings
 from crop_cli.model.validate_running import check_running
 
 _SECTIONS = (
     "$.format",
+    "$.name",
     "$.cluster.levels",
     "$.cluster.switches",
     "$.cluster.nodes",
@@ -47,6 +48,8 @@ def validate(instance: Instance, structural: Iterable[Defect] = ()) -> tuple[lis
         What is allowed but surely not meant; looked for only in an instance without defects.
     """
     findings = Findings(structural)
+    if instance.name:
+        check_name(findings, "$.name", instance.name)
     check_cluster(findings, instance.cluster)
     check_numbers(findings, "$.objective", instance.objective)
     check_jobs(findings, instance)

@@ -73,6 +73,9 @@ WRONG_TYPES: list[tuple[str, Any, str, str, str]] = [
 ]
 
 WRONG_VALUES: list[tuple[str, Any, str, str, str]] = [
+    ("name", "a\x1b[31m", "$.name", '"a\\u001b[31m"', "printable characters"),
+    ("name", "a\nobjective 99", "$.name", r'"a\nobjective 99"', "printable characters"),
+    ("jobs.0.gpus", 4.0, "$.jobs[0].gpus", "4.0", "written without a decimal point"),
     ("cluster.levels", [], "$.cluster.levels", "an empty list", "the names of the levels"),
     ("cluster.levels.0", "rack", "$.cluster.levels[1]", '"rack", the name of $.cluster.levels[0]', "no other one"),
     ("cluster.levels.0", "cluster", "$.cluster.levels[0]", '"cluster"', "another name"),
