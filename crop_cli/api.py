@@ -25,6 +25,9 @@ from crop_cli.verify import Report, verify
 DEFAULT_TIME_LIMIT = 60.0
 """Seconds."""
 
+MOST_THREADS = 1024
+"""More is a slip: HiGHS starts as many as it is told to, CP-SAT refuses 10,000."""
+
 Source = str | Path | Loaded | Instance
 
 
@@ -175,10 +178,10 @@ def check_options(*, time_limit: float | None = None, gap: float = 0.0, seed: in
         raise UsageError(f"the time limit must be a positive number of seconds, not {time_limit}")
     if not (gap >= 0 and math.isfinite(gap)):
         raise UsageError(f"the gap must be a fraction of at least 0, not {gap}")
-    if not 0 <= seed < 2**31:
-        raise UsageError(f"the seed must be between 0 and 2147483647, not {seed}")
-    if threads < 1:
-        raise UsageError(f"at least one thread is needed, not {threads}")
+    if not (isinstance(seed, int) and 0 <= seed < 2**31):
+        raise UsageError(f"the seed must be a whole number from 0 to 2147483647, not {seed}")
+    if not (isinstance(threads, int) and 1 <= threads <= MOST_THREADS):
+        raise UsageError(f"the threads must be a whole number from 1 to {MOST_THREADS}, not {threads}")
 
 
 def _loaded(source: Source) -> Loaded:

@@ -116,7 +116,9 @@ def test_structs_are_validated() -> None:
         {"gap": -0.1},
         {"gap": float("nan")},
         {"seed": -1},
+        {"seed": 1.5},
         {"threads": 0},
+        {"threads": 1025},
         {"solver": "none"},
     ],
 )

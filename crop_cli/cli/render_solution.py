@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from crop_cli.cli.render_text import comma_separated
 from crop_cli.cli.report import Report, Table
 from crop_cli.model.certificate import TOLERANCE
@@ -101,7 +103,8 @@ def _guarantee(guarantee: Guarantee) -> str:
     if guarantee.a_priori is None:
         return f"none a priori: {guarantee.why}" if guarantee.why else "none a priori"
     relative = guarantee.relative_to or "optimum"
-    return f"at least {guarantee.a_priori:.4g} of the {relative} a priori: {guarantee.why}"
+    factor = math.floor(guarantee.a_priori * 1e4 + 1e-6) / 1e4  # never more than is guaranteed
+    return f"at least {factor:g} of the {relative} a priori: {guarantee.why}"
 
 
 def _figures(metrics: Metrics) -> list[tuple[str, str]]:

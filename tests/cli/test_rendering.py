@@ -138,6 +138,11 @@ def _solution(**changes: Any) -> Solution:
         ({"objective": None, "status": "infeasible", "stop_reason": "proved"}, "objective", "unknown"),
         ({"guarantee": Guarantee(why="required jobs")}, "guarantee", "none a priori: required jobs"),
         (
+            {"guarantee": Guarantee(a_priori=0.478959, relative_to="optimum", why="two kinds")},
+            "guarantee",
+            "at least 0.4789 of the optimum a priori: two kinds",
+        ),
+        (
             {"guarantee": Guarantee(a_priori=0.632, relative_to="optimum", why="identical")},
             "guarantee",
             "at least 0.632 of the optimum a priori: identical",
