@@ -92,7 +92,11 @@ class Setting:
         """Whether nothing can be gained any more, or enough was done, or time is up."""
         if self.budget.should_stop or self.finder.work >= self.work_limit:
             return True
-        return self.best_value >= self.bound - self.gap * max(1.0, abs(self.bound))
+        return self.within(self.gap)
+
+    def within(self, gap: float) -> bool:
+        """Whether the best F is this near the bound, relatively."""
+        return self.best_value >= self.bound - gap * max(1.0, abs(self.bound))
 
     def missing(self, board: Board) -> list[int]:
         """Jobs that must run and are not on the board."""

@@ -35,7 +35,13 @@ ROUNDS = 5
 """Rounds of improvement at most."""
 
 RUINS = (40, 100, 800)
-"""Ruins per round: the third over the number of nodes, within the first two."""
+"""Ruins per round: the third over the number of nodes, within the first two; at most `RUINS_PER_JOB` per job."""
+
+RUINS_PER_JOB = 10
+"""Fewer jobs have fewer ways to be arranged."""
+
+NEAR = 1e-4
+"""Relative gap at which ruins, which gain little by then, are left out."""
 
 TRIES = (8, 40, 8000)
 """Jobs per round for which others are displaced, likewise."""
@@ -151,6 +157,7 @@ def _improve(setting: Setting, rng: np.random.Generator) -> None:
     board = Board.empty(setting.problem)
     setting.work_limit = setting.finder.work + IMPROVE
     ruins, tries = _share(setting, RUINS), _share(setting, TRIES)
+    ruins = min(ruins, RUINS_PER_JOB * len(setting.problem.open_jobs))
     for _ in range(ROUNDS):
         board.load(setting.best or {})
         rose = upgrade(setting, board)
@@ -158,7 +165,7 @@ def _improve(setting: Setting, rng: np.random.Generator) -> None:
             rose |= displace(setting, board, orders["valuable"], tries, respect)
         setting.offer(board)
         for _ in range(ruins):
-            if setting.settled:
+            if setting.settled or setting.within(NEAR):
                 return
             if ruin(setting, board, orders["dense"], rng):
                 rose = True
