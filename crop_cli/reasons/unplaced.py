@@ -78,8 +78,9 @@ def _beside_placement(problem: Problem, job: int, rooms: _Rooms, alone: float, *
     if alone <= NOTHING:
         return _never(problem, job, rooms)
     if (lack := _lack(problem, job, rooms.left)) is not None:
-        # F of the optimum is at least F with this job at its best place, so the others would lose at least that.
-        price = f"; room for it would cost the other jobs at least the {number(alone)} that it could add (proved)"
+        # F of the optimum is at least F with this job at any place: the others lose at least what it adds there.
+        gain = number(alone)
+        price = f"; wherever it took room, the others would lose at least what it adds, {gain} at best (proved)"
         return lack + price if proved else lack
     best = best_placement(problem, job, rooms.left.free, rooms.left.uplink_free)
     if best is None:

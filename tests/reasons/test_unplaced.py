@@ -191,8 +191,20 @@ def test_a_proof_says_what_room_would_cost() -> None:
     instance = _instance([{"name": "a", "gpus": 4}], [{"gpus": 4}, {"gpus": 4, "weight": 2}])
     text = _reason(instance, {1: {0: 4}}, job=0, proved=True)
     assert text == (
-        "needs 4 GPUs; 0 free; room for it would cost the other jobs at least the 4 that it could add (proved)"
+        "needs 4 GPUs; 0 free; wherever it took room, the others would lose at least what it adds, 4 at best (proved)"
     )
+
+
+def test_what_room_would_cost_is_not_said_of_worse_places() -> None:
+    """A cheap place where the job adds little is not claimed to cost what its best place would."""
+    nodes = [{"name": "fast", "gpus": 1, "gpu_type": "A"}, {"name": "slow", "gpus": 1, "gpu_type": "B"}]
+    jobs = [
+        {"gpus": 1, "compute_s": {"A": 1, "B": 10}},
+        {"gpus": 1, "compute_s": {"A": 1}, "weight": 10},
+        {"gpus": 1, "compute_s": {"B": 1}, "weight": 0.15},  # the price of room on "slow", where the first adds 0.1
+    ]
+    text = _reason(_instance(nodes, jobs), {1: {0: 1}, 2: {1: 1}}, job=0, proved=True)
+    assert text.endswith("the others would lose at least what it adds, 1 at best (proved)")
 
 
 def test_required_jobs_in_each_others_way() -> None:
