@@ -22,7 +22,7 @@ from crop_cli.solvers.greedy.setting import Setting
 OPTIONS = ("level", "oracle")
 """Keys of `--set`: a level's name (or "cluster"), and "greedy" or "exact"."""
 
-CONSTRUCT, IMPROVE = 1_000_000, 1_500_000
+CONSTRUCT, IMPROVE = 1_000_000, 1_000_000
 """`Finder.work` after which no further construction begins, and that improvement may add: seconds."""
 
 PREPARE = 0.15
