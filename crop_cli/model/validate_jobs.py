@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crop_cli.model.certificate import TOLERANCE
 from crop_cli.model.findings import Findings, alike, named, number, one_of, quoted
 from crop_cli.model.instance import Instance, Job
 from crop_cli.model.patterns import PATTERNS
@@ -9,6 +10,9 @@ from crop_cli.model.validate_cluster import LEVELS
 from crop_cli.model.validate_fields import check_keys, check_name, check_numbers, check_unique
 
 JOBS = "$.jobs"
+
+LEAST_WORTH = 0.01
+"""Σ w·k, which F cannot exceed. Below this the absolute part of the tolerance of proofs is no longer small beside F."""
 
 
 def check_jobs(findings: Findings, instance: Instance) -> None:
@@ -55,8 +59,14 @@ def _check_level(findings: Findings, path: str, level: str, levels: list[str] | 
 
 
 def job_warnings(instance: Instance) -> list[str]:
-    """What is allowed but can have no effect."""
+    """What is allowed but can have no effect, or makes proofs say little."""
     warnings = []
+    worth = sum(job.weight * job.gpus for job in instance.jobs)
+    if 0 < worth < LEAST_WORTH:
+        warnings.append(
+            f"{JOBS}: weights are so small that all jobs together are worth {number(worth)} GPUs at most, while "
+            f"values that differ by {TOLERANCE:g} count as equal: multiply all weights by the same large number"
+        )
     for j, job in enumerate(instance.jobs):
         if job.placement is None:
             idle = [

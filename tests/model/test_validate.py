@@ -287,3 +287,11 @@ def _broken_by_itself(world: World, job: Job, placement: dict[str, int]) -> str 
     if sum(placement.values()) != job.gpus:
         return "total"
     return None if shape_allowed(world, job, placement) else "shape"
+
+
+def test_weights_below_the_tolerance_of_proofs_are_warned_of() -> None:
+    """Where all jobs together are worth next to nothing, the tolerance of proofs would hide their differences."""
+    tiny = flat(Job(name="a", gpus=3, weight=1e-8), Job(name="b", gpus=2, weight=1e-8))
+    (warning,) = validate(tiny)[1]
+    assert warning.startswith("$.jobs: weights are so small that all jobs together are worth 5e-08 GPUs at most")
+    assert validate(flat(Job(name="a", gpus=1, weight=0.01), Job(name="b", gpus=1, weight=1e-8))) == ([], [])
