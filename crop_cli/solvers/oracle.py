@@ -91,17 +91,17 @@ def best_placement(
     found = _best_of_kinds(problem, [kind], free, uplink_free, prices, below)[0]
     best = None if found is None else _priced(problem, job, found, prices)
     current = problem.current.get(job)
-    if current is None or not _fits(problem, kind, current, free, uplink_free, below):
+    if current is None or not fits(problem, kind, current, free, uplink_free, below):
         return best
     # Only staying escapes the cost of a move. If the kind's best placement is another one, all but staying pay it.
     stay = _priced(problem, job, current, prices)
     return stay if best is None or stay.value >= best.value else best
 
 
-def best_values(
+def best_placements(
     problem: Problem, jobs: IntArray, free: FloatArray, uplink_free: FloatArray, prices: Prices | None = None
-) -> FloatArray:
-    """Value of every job's best placement, each on its own in what is free; −inf where there is none.
+) -> list[Best | None]:
+    """`best_placement` of every job, each on its own in what is free; None where there is none.
 
     Jobs with the same data are looked at once.
 
@@ -112,19 +112,28 @@ def best_values(
     free, uplink_free, prices
         As for `best_placement`.
     """
-    values = np.full(len(jobs), -np.inf)
+    answers: list[Best | None] = [None] * len(jobs)
     of_kind: dict[int, list[int]] = defaultdict(list)
-    for i, job in enumerate(jobs):
-        if int(job) in problem.current:
-            best = best_placement(problem, int(job), free, uplink_free, prices)
-            values[i] = -np.inf if best is None else best.value
+    for i, job in enumerate(jobs.tolist()):
+        if job in problem.current:
+            answers[i] = best_placement(problem, job, free, uplink_free, prices)
         else:
             of_kind[int(problem.kind_of[job])].append(i)
     found = _best_of_kinds(problem, [problem.kinds[q] for q in of_kind], free, uplink_free, prices, 0)
     for rows, counts in zip(of_kind.values(), found, strict=True):
         if counts is not None:
-            values[rows] = _priced(problem, int(jobs[rows[0]]), counts, prices).value
-    return values
+            best = _priced(problem, int(jobs[rows[0]]), counts, prices)
+            for i in rows:
+                answers[i] = best
+    return answers
+
+
+def best_values(
+    problem: Problem, jobs: IntArray, free: FloatArray, uplink_free: FloatArray, prices: Prices | None = None
+) -> FloatArray:
+    """Values of `best_placements`; −inf where there is none."""
+    answers = best_placements(problem, jobs, free, uplink_free, prices)
+    return np.array([-np.inf if best is None else best.value for best in answers], dtype=np.float64)
 
 
 def _priced(problem: Problem, job: int, counts: Counts, prices: Prices | None) -> Best:
@@ -139,7 +148,9 @@ def _priced(problem: Problem, job: int, counts: Counts, prices: Prices | None) -
     return Best(gain, gain - cost, counts)
 
 
-def _fits(problem: Problem, kind: Kind, counts: Counts, free: FloatArray, uplink_free: FloatArray, below: int) -> bool:
+def fits(
+    problem: Problem, kind: Kind, counts: Counts, free: FloatArray, uplink_free: FloatArray, below: int = 0
+) -> bool:
     """Whether a placement keeps its shape and fits into what is free, wholly under a vertex."""
     tree = problem.tree
     nodes = np.array(list(counts), dtype=np.int64)

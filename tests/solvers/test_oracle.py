@@ -14,7 +14,7 @@ from crop_cli.model.evaluate import evaluate
 from crop_cli.model.instance import FORMAT, Cluster, Instance, Job, Node, Objective, Switch
 from crop_cli.model.problem import Problem, compile_problem, named, utility
 from crop_cli.solvers import oracle, oracle_dp
-from crop_cli.solvers.oracle import Prices, best_placement, best_values
+from crop_cli.solvers.oracle import Prices, best_placement, best_placements, best_values
 from crop_cli.solvers.oracle_dp import min_plus
 from crop_cli.solvers.state import State
 from tests.bruteforce import World, best_single, enumerate_job
@@ -140,7 +140,7 @@ def test_passes_and_blocks_of_any_size_agree(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("priced", [False, True], ids=["free", "priced"])
 def test_many_at_once_equal_one_by_one(priced: bool) -> None:
-    """`best_values` gives the value of `best_placement` for every job, −inf where there is none."""
+    """`best_placements` gives a best placement of every job, `best_values` its value, −inf where there is none."""
     for seed in range(150):
         instance = random_instance(4000 + seed, max_jobs=8)
         # Jobs with the same data, and some with the same size, are looked at together.
@@ -158,9 +158,15 @@ def test_many_at_once_equal_one_by_one(priced: bool) -> None:
         _, state = some_taken(instance, problem, seed)
         prices = random_prices(problem, seed) if priced else None
         values = best_values(problem, problem.open_jobs, state.free, state.uplink_free, prices)
-        for j, value in zip(problem.open_jobs.tolist(), values, strict=True):
+        answers = best_placements(problem, problem.open_jobs, state.free, state.uplink_free, prices)
+        for j, value, answer in zip(problem.open_jobs.tolist(), values, answers, strict=True):
             best = best_placement(problem, j, state.free, state.uplink_free, prices)
             assert math.isclose(value, -math.inf if best is None else best.value, rel_tol=1e-12, abs_tol=1e-12)
+            assert (answer is None) == (best is None)
+            if answer is not None:
+                assert answer.value == value
+                assert answer.utility == utility(problem, j, answer.counts)
+                assert sum(answer.counts.values()) == problem.kind(j).k
 
 
 def test_no_jobs_have_no_values() -> None:
