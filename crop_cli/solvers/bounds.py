@@ -127,18 +127,29 @@ def dual_value(problem: Problem, prices: Prices, job_values: FloatArray, jobs: I
     """
     if prices.uplink[np.isinf(problem.uplink_free)].any():
         return np.inf
-    capacity_slack = CAPACITY_TOLERANCE * np.maximum(1.0, problem.capacity)
-    capacity_slack[:, 0] = 0.0  # whole GPUs cannot exceed by a fraction
     finite = np.isfinite(problem.uplink_free)
-    bandwidth = problem.uplink_free[finite]
-    bandwidth = bandwidth + CAPACITY_TOLERANCE * np.maximum(
-        1.0, problem.instance.cluster.oversubscription * problem.tree.uplink_gbps[finite]
-    )
-    resources = float((prices.node * (problem.free + capacity_slack)).sum())
-    links = float((prices.uplink[finite] * bandwidth).sum())
+    resources = float((prices.node * capacity_with_slack(problem)).sum())
+    links = float((prices.uplink[finite] * uplink_with_slack(problem)[finite]).sum())
     gains = np.where(problem.must_place[jobs], job_values, np.maximum(0.0, job_values))
     terms = (problem.pinned_value, resources, links, *gains.tolist())
     return math.fsum(terms) + SAFETY * math.fsum(map(abs, terms))
+
+
+def capacity_with_slack(problem: Problem) -> FloatArray:
+    """(N, R) what open jobs may take of every resource before the evaluator objects."""
+    slack = CAPACITY_TOLERANCE * np.maximum(1.0, problem.capacity)
+    slack[:, 0] = 0.0  # whole GPUs cannot exceed by a fraction
+    free: FloatArray = problem.free + slack
+    return free
+
+
+def uplink_with_slack(problem: Problem) -> FloatArray:
+    """(V) Gbit/s that open jobs may reserve before the evaluator objects; infinite where unlimited."""
+    oversubscription = problem.instance.cluster.oversubscription
+    free: FloatArray = problem.uplink_free + CAPACITY_TOLERANCE * np.maximum(
+        1.0, oversubscription * problem.tree.uplink_gbps
+    )
+    return free
 
 
 def _ceilings(problem: Problem, jobs: IntArray) -> FloatArray:

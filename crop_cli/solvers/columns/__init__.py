@@ -1,0 +1,1 @@
+"""Column generation for the placement LP: bounds, prices and columns (model.md, section 8)."""
