@@ -130,7 +130,7 @@ def solve(
 
 
 def bound(source: Source, *, time_limit: float | None = DEFAULT_TIME_LIMIT) -> float | None:
-    """An upper bound of F for an instance, from the closed form of model.md section 8; None if it is infeasible.
+    """An upper bound of F, as low as column generation gets it (model.md section 8); None if it is infeasible.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def bound(source: Source, *, time_limit: float | None = DEFAULT_TIME_LIMIT) -> f
     from crop_cli.solvers.bounds import upper_bound  # noqa: PLC0415 (only this function needs it)
 
     check_options(time_limit=time_limit)
-    found = upper_bound(compile_problem(_loaded(source).instance), Budget(time_limit))
+    found = upper_bound(compile_problem(_loaded(source).instance), Budget(time_limit), effort=None)
     return None if found.infeasible else found.value
 
 

@@ -25,6 +25,8 @@ GREEDY_OPTIONS = frozenset({"level", "oracle"})
 AUTO_LARGEST = 15_000
 """Largest `exact_size` for which `auto` runs an exact back end: above, none improved on the greedy within a minute."""
 
+LONG_EFFORT = 30_000.0
+"""Work of column generation (about milliseconds) where `auto` has nothing better to do with its time."""
 
 SHARE_ALONE, SHARE_FIRST = 0.8, 0.3
 """Most of the time limit that the greedy may take: before the bound only, and before an exact back end."""
@@ -105,13 +107,13 @@ def run(engine: Engine, problem: Problem, request: Request, budget: Budget, list
     state = _Run(problem, budget, listen)
     if engine.role == "heuristic":
         _stage(state, engine, request, budget.part(SHARE_ALONE))
-        _bound(state)
+        _bound(state, request)
     else:
         own, passed = _split_options(engine, request)
         alone = engine.role == "auto" and not worth_exact(problem)
         _stage(state, ENGINES["greedy"], own, budget.part(SHARE_ALONE if alone else SHARE_FIRST))
         if not state.infeasible:
-            _bound(state)
+            _bound(state, request, long=alone)
         if _goes_on(state, engine, request):
             _stage(state, engine, replace(passed, start=state.placement, bound=state.least_bound), budget)
     return _outcome(state, request)
@@ -215,14 +217,21 @@ def _offer(state: _Run, engine: Engine, answer: Answer) -> bool:
     return True
 
 
-def _bound(state: _Run) -> None:
-    """The closed-form dual bound of model.md section 8."""
-    from crop_cli.solvers.bounds import upper_bound  # noqa: PLC0415 (only runs that get here pay for it)
+def _bound(state: _Run, request: Request, *, long: bool = False) -> None:
+    """The closed-form dual bound of model.md section 8; column generation goes on longer if nothing comes after it."""
+    from crop_cli.solvers.bounds import EFFORT, upper_bound  # noqa: PLC0415 (only runs that get here pay for it)
 
     state.phase("bound")
     since = state.budget.elapsed
-    target = None if state.evaluation is None else state.evaluation.objective
-    bound = upper_bound(state.problem, state.budget, target=target)
+    bound = upper_bound(
+        state.problem,
+        state.budget,
+        target=None if state.evaluation is None else state.evaluation.objective,
+        gap=request.gap,
+        start=state.placement,
+        effort=LONG_EFFORT if long else EFFORT,
+        listen=state.listen,
+    )
     state.timed("bound", since)
     if bound.infeasible:
         _claim_infeasible(state, "the bound")

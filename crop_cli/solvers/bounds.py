@@ -1,15 +1,13 @@
 """Upper bounds of F that hold for any placement: the closed-form dual value (model.md, section 8).
 
 For prices π, μ ≥ 0 the value Σ π·free + Σ μ·bandwidth + Σ_j max(0, best value of j at these prices) is an upper bound
-(without the max for a job that must be placed). Four price heuristics, each kept only where it is tighter:
+(without the max for a job that must be placed). Two bounds are cheap:
 
 1. one price per GPU, every job taken at its best conceivable performance: a fractional knapsack, no oracle;
-2. one price per GPU, every job at its best place in the empty cluster: a fractional knapsack on oracle values;
-3. one price per GPU type, found as if no job mixed types, certified by the oracle, which lets jobs mix;
-4. prices per class of nodes and of uplinks, moved along subgradients towards the incumbent.
+2. one price per GPU, every job at its best place in the empty cluster: a fractional knapsack on oracle values.
 
-A price per GPU cancels out of the best place when it is the same everywhere, so 1 and 2 are exact minima over that one
-price. docs/guarantees.md proves the bound.
+A price per GPU cancels out of the best place when it is the same everywhere, so these are exact minima over that one
+price. Column generation (`crop_cli.solvers.columns`) goes on from there. docs/guarantees.md proves the bound.
 """
 
 from __future__ import annotations
@@ -20,10 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crop_cli.model.problem import Problem
-from crop_cli.solvers.contract import Budget
+from crop_cli.model.problem import Placement, Problem
+from crop_cli.solvers.contract import Budget, Listener
 from crop_cli.solvers.oracle import Prices, best_values
-from crop_cli.solvers.prices import PricePath, ask, type_prices
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -34,8 +31,11 @@ SAFETY = 1e-9
 CAPACITY_TOLERANCE = 1e-6
 """The evaluator lets a load exceed a capacity by this much of max(1, capacity); bounds must cover such placements."""
 
-EFFORT = 5_000
-"""Default work of moving prices: a fraction of a second."""
+LEAST_GAP = 1e-7
+"""Relative gap at which a bound meets its target whatever gap is asked for."""
+
+EFFORT = 2_000.0
+"""Default work of column generation, about milliseconds: two seconds at most, a tenth of one on a few nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,16 @@ class Bound:
     prices: Prices | None = None
 
 
-def upper_bound(problem: Problem, budget: Budget, *, target: float | None = None, effort: int = EFFORT) -> Bound:
+def upper_bound(
+    problem: Problem,
+    budget: Budget,
+    *,
+    target: float | None = None,
+    gap: float = 0.0,
+    start: Placement | None = None,
+    effort: float | None = EFFORT,
+    listen: Listener = lambda _event: None,
+) -> Bound:
     """Best of the bounds within the time allowed.
 
     Parameters
@@ -66,11 +75,15 @@ def upper_bound(problem: Problem, budget: Budget, *, target: float | None = None
         The compiled instance.
     budget
         The run's budget; when it is used up only the first bound is computed.
-    target
-        F of the incumbent: prices stop moving when the bound meets it.
+    target, gap
+        F of the incumbent, if there is one, and the gap to it that is small enough: there the search for prices ends.
+    start
+        The incumbent, for its columns.
     effort
-        Work that moving prices may take: oracle calls times (nodes + 20). Not seconds, so that the same input gives
-        the same bound as long as the budget lasts.
+        Work of column generation, in about milliseconds; None for no limit, 0 for the cheap bounds 1 and 2 alone. Not
+        seconds, so that the same input gives the same bound as long as the budget lasts.
+    listen
+        Told of every bound that column generation finds.
     """
     jobs = problem.open_jobs
     ceiling = _ceilings(problem, jobs)
@@ -83,41 +96,21 @@ def upper_bound(problem: Problem, budget: Budget, *, target: float | None = None
     better = _single_price(problem, jobs, np.minimum(values, ceiling))
     if better.value <= best.value:
         best = better
-    if best.infeasible or target is None or _meets(best.value, target):
+    if best.infeasible or effort == 0 or _meets(best.value, target, gap):
         return best
-    placeable = jobs[np.isfinite(values)]
-    by_type = type_prices(problem, placeable, budget)
-    if by_type is not None:
-        best = min(best, certified(problem, by_type, placeable), key=lambda bound: bound.value)
-    calls = len(set(problem.kind_of[placeable].tolist())) + len(problem.current)
-    steps = effort // max(1, calls * (problem.n_nodes + 20))
-    return _follow(problem, placeable, best, target, budget, steps)
+    from crop_cli.solvers.columns.bound import column_bound  # noqa: PLC0415 (it builds on this module)
 
-
-def certified(problem: Problem, prices: Prices, jobs: IntArray) -> Bound:
-    """The bound that prices give: the oracle's values of the jobs, then the closed form."""
-    values = best_values(problem, jobs, problem.free, problem.uplink_free, prices)
-    return Bound(dual_value(problem, prices, values, jobs), prices=prices)
-
-
-def _follow(problem: Problem, jobs: IntArray, start: Bound, target: float, budget: Budget, steps: int) -> Bound:
-    """The best bound along moving prices."""
-    assert start.prices is not None
-    best = start
-    path = PricePath(problem, start.prices)
-    for _ in range(steps):
-        demand = ask(problem, jobs, path.prices, budget)
-        if demand is None:
-            break
-        value = dual_value(problem, path.prices, demand.values, jobs)
-        if value < best.value:
-            best = Bound(value, prices=path.prices)
-            if _meets(value, target):
-                break
-        path.step(demand, value, target)
-        if path.ended:
-            break
-    return best
+    found = column_bound(
+        problem,
+        budget,
+        bound=best,
+        start=start,
+        target=target,
+        gap=max(gap, LEAST_GAP),
+        effort=effort,
+        listen=listen,
+    )
+    return Bound(found.value, found.infeasible, found.prices)
 
 
 def dual_value(problem: Problem, prices: Prices, job_values: FloatArray, jobs: IntArray) -> float:
@@ -185,5 +178,5 @@ def _single_price(problem: Problem, jobs: IntArray, values: FloatArray) -> Bound
     return Bound(dual_value(problem, prices, values - price * sizes, jobs), prices=prices)
 
 
-def _meets(bound: float, target: float) -> bool:
-    return bound - target <= 1e-7 * max(1.0, abs(target))
+def _meets(bound: float, target: float | None, gap: float) -> bool:
+    return target is not None and bound - target <= max(gap, LEAST_GAP) * abs(target)
