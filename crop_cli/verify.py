@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from crop_cli.model.certificate import TOLERANCE, gap_of, ratio_of
+from crop_cli.model.certificate import TOLERANCE, gap_of, proof_scale, ratio_of
 from crop_cli.model.evaluate import Evaluation, evaluate
 from crop_cli.model.instance import Instance
 from crop_cli.model.outcome import running_on
@@ -71,7 +71,7 @@ def verify(instance: Instance, solution: Solution, sha256: str | None = None) ->
         found += _figures(solution, evaluation)
     else:
         found += _nothing_found(solution)
-    found += _certificate(solution)
+    found += _certificate(instance, solution)
     found += _against_standing_still(instance, solution)
     found += _run(solution)
     return Report(found, solution.status, evaluation, solution.bound)
@@ -179,7 +179,7 @@ def _nothing_found(solution: Solution) -> Iterator[Violation]:
         yield Violation("wrong bound", "an infeasible instance has no bound")
 
 
-def _certificate(solution: Solution) -> Iterator[Violation]:
+def _certificate(instance: Instance, solution: Solution) -> Iterator[Violation]:
     """Bound, gap, ratio, status and stop reason agree with each other."""
     objective, bound = solution.objective, solution.bound
     a_priori = solution.guarantee.a_priori
@@ -199,7 +199,7 @@ def _certificate(solution: Solution) -> Iterator[Violation]:
         if solution.status == "optimal":
             yield Violation("wrong status", "the status is 'optimal', but there is no bound")
         return
-    slack = TOLERANCE * max(1.0, abs(objective))
+    slack = TOLERANCE * max(proof_scale(instance), abs(objective))
     if bound < objective - slack:
         yield Violation("wrong bound", f"the bound {bound!r} is below the objective {objective!r}")
     for what, claimed, true in (

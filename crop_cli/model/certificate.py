@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from crop_cli.model.instance import Instance
 from crop_cli.model.solution import Status
 
 TOLERANCE = 1e-6
-"""Relative to max(1, |F|): a bound this close to F proves it optimal, and one that far below F is wrong."""
+"""Share of max(`proof_scale`, |F|): a bound this close to F proves it optimal; one that far below F is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Certificate:
     refused: tuple[float, ...] = ()
 
 
-def certify(objective: float, bounds: list[float | None]) -> Certificate:
+def certify(objective: float, bounds: list[float | None], scale: float = 1.0) -> Certificate:
     """Judge a verified objective by every bound that is claimed for it.
 
     Parameters
@@ -45,8 +46,10 @@ def certify(objective: float, bounds: list[float | None]) -> Certificate:
         F of a placement that the evaluator accepted.
     bounds
         Claimed upper bounds; None and not finite ones are unknown.
+    scale
+        What F is measured by where it is small: `proof_scale` of the instance.
     """
-    slack = TOLERANCE * max(1.0, abs(objective))
+    slack = TOLERANCE * max(scale, abs(objective))
     known = [bound for bound in bounds if bound is not None and math.isfinite(bound)]
     refused = tuple(bound for bound in known if bound < objective - slack)
     valid = [max(bound, objective) for bound in known if bound >= objective - slack]
@@ -57,6 +60,11 @@ def certify(objective: float, bounds: list[float | None]) -> Certificate:
     return Certificate(
         bound, gap_of(objective, bound), ratio_of(objective, bound), "optimal" if optimal else "feasible", refused
     )
+
+
+def proof_scale(instance: Instance) -> float:
+    """The largest w·k of a job, at most 1: tolerances below 1 must not swallow jobs of tiny weight."""
+    return min(1.0, max((job.weight * job.gpus for job in instance.jobs), default=1.0))
 
 
 def gap_of(objective: float, bound: float) -> float | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from crop_cli.errors import BackendError, UsageError
-from crop_cli.model.certificate import Certificate, certify, within_gap
+from crop_cli.model.certificate import Certificate, certify, proof_scale, within_gap
 from crop_cli.model.evaluate import Evaluation, evaluate
 from crop_cli.model.problem import Placement, Problem, named
 from crop_cli.model.solution import Guarantee, Status, StopReason
@@ -81,7 +81,11 @@ class _Run:
 
     @property
     def certificate(self) -> Certificate | None:
-        return None if self.evaluation is None else certify(self.evaluation.objective, self.bounds)
+        return (
+            None
+            if self.evaluation is None
+            else certify(self.evaluation.objective, self.bounds, proof_scale(self.problem.instance))
+        )
 
 
 def run(engine: Engine, problem: Problem, request: Request, budget: Budget, listen: Listener) -> Outcome:

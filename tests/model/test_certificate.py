@@ -77,3 +77,9 @@ def test_a_bound_that_is_not_above_leaves_no_gap(objective: float, bound: float)
     if bound <= objective:
         assert gap_of(objective, bound) == 0
     assert (ratio_of(objective, bound) or 0) <= 1
+
+
+def test_tiny_weights_are_not_swallowed_by_the_tolerance() -> None:
+    """Where all jobs weigh next to nothing, a bound far above F in relation proves nothing."""
+    assert certify(6e-8, [1e-7], scale=3e-8).status == "feasible"
+    assert certify(6e-8, [6e-8], scale=3e-8).status == "optimal"

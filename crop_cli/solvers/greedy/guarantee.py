@@ -65,13 +65,13 @@ def _missing_condition(problem: Problem, run: PureRun, value: float) -> str | No
     """Which condition of the theorems fails, if one does."""
     if not run.complete:
         done, count = len(run.steps), run.domains.count
-        return f"none: the run was stopped after {done} of {count} domains"
+        return f"the run was stopped after {done} of {count} domains"
     if problem.pinned_value < 0:
-        return f"none: the jobs that stay where they are contribute {problem.pinned_value:.6g} < 0 to F"
+        return f"the jobs that stay where they are contribute {problem.pinned_value:.6g} < 0 to F"
     reached = problem.pinned_value + run.value
     if value < reached - 1e-9 * max(1.0, abs(reached)):
         return (
-            f"none: jobs that must run cost something or displaced others, so that F = {value:.6g} is below the "
+            f"jobs that must run cost something or displaced others, so that F = {value:.6g} is below the "
             f"{reached:.6g} to which the factor applies"
         )
     return None

@@ -12,7 +12,6 @@ from crop_cli.solvers.contract import Answer, Budget, Listener, Request
 from crop_cli.solvers.greedy.arrangement import ArrangementOracle
 from crop_cli.solvers.greedy.board import Board
 from crop_cli.solvers.greedy.domains import choose_depth, deepest_fit, find_domains
-from crop_cli.solvers.greedy.exact_arrangement import ExactArranger
 from crop_cli.solvers.greedy.guarantee import guarantee
 from crop_cli.solvers.greedy.improve import displace, fill, ruin, upgrade
 from crop_cli.solvers.greedy.lazy import PATIENCE, PureRun, run_greedy
@@ -22,8 +21,11 @@ from crop_cli.solvers.greedy.setting import Setting
 OPTIONS = ("level", "oracle")
 """Keys of `--set`: a level's name (or "cluster"), and "greedy" or "exact"."""
 
-CONSTRUCT, IMPROVE = 1_000_000, 1_000_000
-"""`Finder.work` after which no further construction begins, and that improvement may add: seconds."""
+CONSTRUCT = 600_000
+"""`Finder.work` after which no construction begins that the guarantee does not need: a second or two."""
+
+IMPROVE = (100_000, 300)
+"""`Finder.work` that improvement may add: so much, and so much per node; a fraction of a second."""
 
 PREPARE = 0.15
 """Most of the time left that finding the level may take."""
@@ -103,13 +105,17 @@ def _options(problem: Problem, request: Request) -> tuple[int | None, bool]:
 
 
 def _pure_runs(setting: Setting, depth: int, exact: bool, seed: int) -> list[PureRun]:
-    """The greedy over the domains of a level, and over the nodes if those are not its domains."""
+    """The greedy over the domains of a level, and over the nodes too if that is not asking too much."""
     problem, deepest = setting.problem, setting.problem.tree.max_depth
-    runs = []
+    runs: list[PureRun] = []
     for d in dict.fromkeys((depth, deepest)):
+        if runs and setting.finder.work >= CONSTRUCT:
+            break
         oracle: ArrangementOracle = setting.in_nodes if d == deepest else setting.inner
         domains = find_domains(problem, setting.outlook, setting.likeness, d)
         if exact:
+            from crop_cli.solvers.greedy.exact_arrangement import ExactArranger  # noqa: PLC0415 (loads scipy)
+
             oracle = ExactArranger(problem, oracle, setting.inner.ceiling, domains.count, setting.budget, seed)
         few = len(domains.classes) <= FEW
         setting.inner.thorough = few
@@ -155,7 +161,7 @@ def _improve(setting: Setting, rng: np.random.Generator) -> None:
     """Upgrades, insertions and ruins from the best placement on, until a round gains nothing."""
     orders = setting.orders()
     board = Board.empty(setting.problem)
-    setting.work_limit = setting.finder.work + IMPROVE
+    setting.work_limit = setting.finder.work + IMPROVE[0] + IMPROVE[1] * setting.problem.n_nodes
     ruins, tries = _share(setting, RUINS), _share(setting, TRIES)
     ruins = min(ruins, RUINS_PER_JOB * len(setting.problem.open_jobs))
     for _ in range(ROUNDS):
