@@ -21,10 +21,10 @@ from crop_cli.solvers.greedy.setting import Setting
 OPTIONS = ("level", "oracle")
 """Keys of `--set`: a level's name (or "cluster"), and "greedy" or "exact"."""
 
-CONSTRUCT = 600_000
+CONSTRUCT = 300_000
 """`Finder.work` after which no construction begins that the guarantee does not need: a second or two."""
 
-IMPROVE = (100_000, 300)
+IMPROVE = (100_000, 100)
 """`Finder.work` that improvement may add: so much, and so much per node; a fraction of a second."""
 
 PREPARE = 0.15
