@@ -75,9 +75,16 @@ def resolutions(problem: Problem) -> list[Rows]:
     found: list[Rows] = []
     for node_class, uplink_class in (_rough(problem), _beside_whole_nodes(problem), _orbits(problem)):
         rows = _rows(problem, node_class, uplink_class, *binds)
-        if not found or len(rows) > len(found[-1]):
+        if not found or not _same(rows, found[-1]):
             found.append(rows)
     return found
+
+
+def _same(a: Rows, b: Rows) -> bool:
+    """Whether two sets of rows have the same members. Fine ones may be as many, where some cannot bind any more."""
+    pairs = np.column_stack([np.append(a.of_node, a.of_uplink), np.append(b.of_node, b.of_uplink)])
+    distinct = np.unique(pairs, axis=0)
+    return len(distinct) == len(np.unique(distinct[:, 0])) == len(np.unique(distinct[:, 1]))
 
 
 def _rows(

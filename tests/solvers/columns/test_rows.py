@@ -131,6 +131,20 @@ def test_whole_nodes_beside_tell_racks_apart() -> None:
     assert gpus[1] != gpus[6] and gpus[3] != gpus[7]
 
 
+def test_classes_that_cannot_bind_do_not_hide_finer_ones() -> None:
+    """A narrow and a wide uplink share a coarse row; on fine classes only the narrow one has a row."""
+    instance = racks([[8], [7]], [job("a", 12, message_mb=4000.0)])
+    narrow, wide = (
+        msgspec.structs.replace(switch, uplink_gbps=gbps)
+        for switch, gbps in zip(instance.cluster.switches, (20.0, 4000.0), strict=True)
+    )
+    cluster = msgspec.structs.replace(instance.cluster, switches=[narrow, wide])
+    coarse, *_, fine = resolutions(problem_of(msgspec.structs.replace(instance, cluster=cluster)))
+    assert len(coarse) == len(fine)
+    assert coarse.of_uplink[1] == coarse.of_uplink[2] >= 0
+    assert fine.of_uplink[1] >= 0 and fine.of_uplink[2] == -1
+
+
 def test_a_running_job_makes_its_nodes_different() -> None:
     """Nodes are not swapped for the node where a movable job may stay."""
     running = job("m", 8, placement={"n0-0": 8}, movable=True, migration_minutes=30.0)
