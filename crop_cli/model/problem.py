@@ -72,7 +72,6 @@ class Problem:
 
     instance: Instance
     tree: Tree
-    node_order: list[int]
     resources: tuple[str, ...]
     capacity: FloatArray
     free: FloatArray
@@ -249,7 +248,6 @@ def compile_problem(instance: Instance) -> Problem:
     problem = Problem(
         instance=instance,
         tree=tree,
-        node_order=order,
         resources=resources,
         capacity=capacity,
         free=np.where(up[:, None], capacity - used, 0.0),

@@ -7,15 +7,16 @@ This answers "does it fit, and if not, how much of it would", for the job as it 
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crop_cli.model import count_sets
 from crop_cli.model.kinds import Kind
-from crop_cli.model.problem import SLACK, Placement, Problem, reserved_gbps
+from crop_cli.model.problem import SLACK, Placement, Problem
+from crop_cli.solvers.state import State
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -33,14 +34,8 @@ class Room:
     @classmethod
     def after(cls, problem: Problem, placement: Placement) -> Room:
         """What a placement of open jobs leaves."""
-        free, uplink_free = problem.free.copy(), problem.uplink_free.copy()
-        for job, counts in placement.items():
-            nodes = np.fromiter(counts.keys(), dtype=np.int64, count=len(counts))
-            workers = np.fromiter(counts.values(), dtype=np.float64, count=len(counts))
-            free[nodes] -= workers[:, None] * problem.kind(job).demand
-            vertices, rates = reserved_gbps(problem, job, counts)
-            uplink_free[vertices] -= rates
-        return cls(problem, np.maximum(free, 0.0), uplink_free)
+        left = State.of(problem, placement)
+        return cls(problem, np.maximum(left.free, 0.0), left.uplink_free)
 
     @classmethod
     def whole(cls, problem: Problem) -> Room:
@@ -128,7 +123,7 @@ class Fit:
             Whether uplinks limit it.
         """
         tree, k = self.room.problem.tree, self.kind.k
-        full = (1 << (k + 1)) - 1
+        full = count_sets.up_to(k)
         masks = self.uplink_masks if uplinks else {}
         by_depth = [_bits(row) for row in allowed]
         below = {}
@@ -143,7 +138,7 @@ class Fit:
                 every[v] = kept
                 if kept != 1:
                     children.setdefault(int(tree.parent[v]), []).append(kept)
-            below = {v: _sum(sets, full) for v, sets in children.items()}
+            below = {v: count_sets.total(sets, full) for v, sets in children.items()}
         every.update(below)
         return Attainable(every)
 
@@ -151,31 +146,3 @@ class Fit:
 def _bits(allowed: BoolArray) -> int:
     """A row of booleans as the bits of an integer, first one lowest."""
     return int.from_bytes(np.packbits(allowed, bitorder="little").tobytes(), "little")
-
-
-def _sum(sets: list[int], full: int) -> int:
-    """All sums of one count of every set, up to the highest bit of `full`."""
-    total = 1
-    for counts, times in Counter(sets).items():
-        power, n = counts, times
-        while n:
-            if n & 1:
-                total = _add(total, power, full)
-            n >>= 1
-            if n:
-                power = _add(power, power, full)
-    return total
-
-
-def _add(a: int, b: int, full: int) -> int:
-    """All sums of a count of one set and a count of the other."""
-    if not (a & (a + 1) or b & (b + 1)):
-        return ((1 << (a.bit_length() + b.bit_length() - 1)) - 1) & full
-    if a.bit_count() < b.bit_count():
-        a, b = b, a
-    total = 0
-    while b:
-        low = b & -b
-        total |= a << (low.bit_length() - 1)
-        b ^= low
-    return total & full

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crop_cli.model.problem import Placement, Problem
+from crop_cli.model.rules import TOLERANCE
 from crop_cli.solvers.contract import Budget, Listener
 from crop_cli.solvers.oracle import Prices, best_values
 
@@ -27,9 +28,6 @@ IntArray = NDArray[np.int64]
 
 SAFETY = 1e-9
 """Share of the sum of all terms' sizes that is added to every bound: well above what rounding can take off."""
-
-CAPACITY_TOLERANCE = 1e-6
-"""The evaluator lets a load exceed a capacity by this much of max(1, capacity); bounds must cover such placements."""
 
 LEAST_GAP = 1e-7
 """Relative gap at which a bound meets its target whatever gap is asked for."""
@@ -130,7 +128,8 @@ def dual_value(problem: Problem, prices: Prices, job_values: FloatArray, jobs: I
 
 def capacity_with_slack(problem: Problem) -> FloatArray:
     """(N, R) what open jobs may take of every resource before the evaluator objects."""
-    slack = CAPACITY_TOLERANCE * np.maximum(1.0, problem.capacity)
+    # The evaluator accepts loads up to its tolerance above a capacity: the bound must cover such placements.
+    slack = TOLERANCE * np.maximum(1.0, problem.capacity)
     slack[:, 0] = 0.0  # whole GPUs cannot exceed by a fraction
     free: FloatArray = problem.free + slack
     return free
@@ -139,9 +138,7 @@ def capacity_with_slack(problem: Problem) -> FloatArray:
 def uplink_with_slack(problem: Problem) -> FloatArray:
     """(V) Gbit/s that open jobs may reserve before the evaluator objects; infinite where unlimited."""
     oversubscription = problem.instance.cluster.oversubscription
-    free: FloatArray = problem.uplink_free + CAPACITY_TOLERANCE * np.maximum(
-        1.0, oversubscription * problem.tree.uplink_gbps
-    )
+    free: FloatArray = problem.uplink_free + TOLERANCE * np.maximum(1.0, oversubscription * problem.tree.uplink_gbps)
     return free
 
 

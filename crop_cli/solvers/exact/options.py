@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from crop_cli.model import count_sets
 from crop_cli.model.kinds import Kind
 from crop_cli.model.problem import Problem, reserved_gbps, utility
 from crop_cli.solvers.exact.reach import Home, Reach, reach
@@ -123,7 +124,7 @@ def limiting_uplinks(problem: Problem, groups: list[Options]) -> set[int]:
     stays = np.zeros(problem.tree.n_vertices)
     for options in groups:
         for v in rates if options.reach.homes else ():
-            counts = _members(options.reach.parts[v])
+            counts = count_sets.members(options.reach.parts[v])
             if counts:
                 link = options.kind.link_rate[problem.link_of[v]]
                 rates[v] += [float(link[counts].max())] * len(options.jobs)
@@ -135,7 +136,3 @@ def limiting_uplinks(problem: Problem, groups: list[Options]) -> set[int]:
         for v, found in rates.items()
         if sum(sorted(found, reverse=True)[: int(gpus[v])]) + stays[v] > problem.uplink_free[v]
     }
-
-
-def _members(counts: int) -> list[int]:
-    return [c for c in range(counts.bit_length()) if counts >> c & 1]

@@ -9,7 +9,6 @@ Sets of counts are Python integers used as bit sets: bit c is set when the count
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from crop_cli.model import count_sets
 from crop_cli.model.kinds import Kind
 from crop_cli.model.problem import Problem
 
@@ -156,36 +156,8 @@ def _sum_set(sets: Iterable[int], k: int, memo: dict[tuple[int, ...], int]) -> i
     """Sums up to k of one element of each set, where 0 is always an element."""
     key = tuple(sorted(sets))
     if key not in memo:
-        mask = (1 << (k + 1)) - 1
-        total = 1
-        for counts, times in Counter(key).items():
-            total = _add(total, _times(counts | 1, times, mask), mask)
-        memo[key] = total
+        memo[key] = count_sets.total((counts | 1 for counts in key), count_sets.up_to(k))
     return memo[key]
-
-
-def _times(counts: int, times: int, mask: int) -> int:
-    """The set added to itself, by doubling."""
-    total = 1
-    while times:
-        if times & 1:
-            total = _add(total, counts, mask)
-        counts, times = _add(counts, counts, mask), times >> 1
-    return total
-
-
-def _add(a: int, b: int, mask: int) -> int:
-    """Sums of an element of each set."""
-    if a & (a + 1) == 0 and b & (b + 1) == 0:
-        return ((1 << (a.bit_length() + b.bit_length() - 1)) - 1) & mask
-    if a.bit_count() < b.bit_count():
-        a, b = b, a
-    total = 0
-    while b:
-        low = b & -b
-        total |= a << (low.bit_length() - 1)
-        b ^= low
-    return total & mask
 
 
 def _homes(
