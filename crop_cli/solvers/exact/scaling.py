@@ -51,12 +51,13 @@ def integer_cost(cost: FloatArray, upper: IntArray) -> IntegerCost:
     """
     magnitude = float(np.abs(cost) @ upper)
     largest = 2.0**COST_BITS / magnitude if magnitude > 0 else 1.0
-    wanted = float(upper.sum()) / (COST_PRECISION * float(np.abs(cost).max(initial=0.0) or 1.0))
     for scale in _DECIMALS:
         rounded = np.rint(cost * scale)
         if scale <= largest and (np.abs(cost * scale - rounded) <= _EXACT * np.maximum(1.0, np.abs(rounded))).all():
             break
     else:
+        # Some cost is well above the smallest doubles here: decimals stand for all that are not.
+        wanted = float(upper.sum()) / (COST_PRECISION * float(np.abs(cost).max()))
         scale = min(2.0 ** np.floor(np.log2(largest)), 2.0 ** np.ceil(np.log2(max(1.0, wanted))))
         rounded = np.floor(cost * scale)
     margin = float(np.maximum(0.0, rounded - cost * scale) @ upper) / scale

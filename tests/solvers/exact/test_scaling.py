@@ -57,6 +57,13 @@ def test_decimal_costs_stay_exact_and_small() -> None:
     assert integer_cost(np.array([5.0, -7.0]), np.array([1, 1])).scale == 1.0
 
 
+def test_the_smallest_costs_do_not_divide_by_zero() -> None:
+    """Costs next to the least double round to nothing, which is a bound of them."""
+    for tiny in (5e-324, -5e-324, 1e-300):
+        rounded = integer_cost(np.array([tiny]), np.array([1]))
+        assert rounded.bound(float(rounded.coefficients[0])) <= tiny + 1e-300
+
+
 def test_zero_costs_are_fine() -> None:
     """Without a cost the bound is 0."""
     rounded = integer_cost(np.zeros(3), np.array([1, 1, 1]))
