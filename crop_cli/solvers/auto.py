@@ -8,6 +8,7 @@ small enough already, or when the instance is too large for a back end to be wor
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from crop_cli.model.problem import Placement, Problem, named
 from crop_cli.model.solution import Guarantee, Status, StopReason
 from crop_cli.solvers.contract import Answer, Budget, Event, Listener, Request
 from crop_cli.solvers.registry import ENGINES, Engine
+
+if TYPE_CHECKING:
+    from crop_cli.solvers.columns.bound import ColumnBound
 
 GREEDY_OPTIONS = frozenset({"level", "oracle"})
 """Keys of `--set` that belong to the greedy; an exact engine passes all others on to its back end."""
@@ -60,6 +64,7 @@ class _Run:
     evaluation: Evaluation | None = None
     bounds: list[float | None] = field(default_factory=list)
     guarantee: Guarantee = field(default_factory=Guarantee)
+    relaxation: ColumnBound | None = None
     infeasible: bool = False
     cut_short: bool = False
     refused: list[str] = field(default_factory=list)
@@ -119,7 +124,8 @@ def run(engine: Engine, problem: Problem, request: Request, budget: Budget, list
         if not state.infeasible:
             _bound(state, request, long=alone)
         if _goes_on(state, engine, request):
-            _stage(state, engine, replace(passed, start=state.placement, bound=state.least_bound), budget)
+            known = replace(passed, start=state.placement, bound=state.least_bound, relaxation=state.relaxation)
+            _stage(state, engine, known, budget)
     return _outcome(state, request)
 
 
@@ -165,7 +171,7 @@ def _goes_on(state: _Run, engine: Engine, request: Request) -> bool:
     if state.budget.should_stop:
         state.cut_short = True
         return False
-    if engine.role == "exact":
+    if engine.role in ("exact", "refining"):
         return True
     certificate = state.certificate
     if (certificate is not None and within_gap(certificate, request.gap)) or not ENGINES["exact"].installed:
@@ -241,6 +247,7 @@ def _bound(state: _Run, request: Request, *, long: bool = False) -> None:
         _claim_infeasible(state, "the bound")
         return
     state.bounds.append(bound.value)
+    state.relaxation = bound.relaxation
     state.listen(Event("bound", state.budget.elapsed, bound.value))
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from crop_cli.model.problem import Placement, Problem
 from crop_cli.model.rules import TOLERANCE
 from crop_cli.solvers.contract import Budget, Listener
 from crop_cli.solvers.oracle import Prices, best_values
+
+if TYPE_CHECKING:
+    from crop_cli.solvers.columns.bound import ColumnBound
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -48,11 +52,14 @@ class Bound:
         Proven: the jobs that must be placed cannot all be.
     prices
         Prices of nodes and uplinks that certify the value; None for the bound without an oracle.
+    relaxation
+        All that column generation ended with; None if it did not run.
     """
 
     value: float
     infeasible: bool = False
     prices: Prices | None = None
+    relaxation: ColumnBound | None = None
 
 
 def upper_bound(
@@ -108,7 +115,7 @@ def upper_bound(
         effort=effort,
         listen=listen,
     )
-    return Bound(found.value, found.infeasible, found.prices)
+    return Bound(found.value, found.infeasible, found.prices, found)
 
 
 def dual_value(problem: Problem, prices: Prices, job_values: FloatArray, jobs: IntArray) -> float:

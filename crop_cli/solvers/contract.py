@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from crop_cli.model.problem import Placement, Problem
 from crop_cli.model.solution import Guarantee, StopReason
+
+if TYPE_CHECKING:
+    from crop_cli.solvers.columns.bound import ColumnBound
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,8 @@ class Request:
         A feasible placement to improve on, if one is known.
     bound
         A proven upper bound of F, if one is known: a run may end as soon as it is met.
+    relaxation
+        What column generation ended with, if it ran: prices, and the columns of the last LP.
     """
 
     gap: float = 0.0
@@ -35,6 +40,7 @@ class Request:
     options: dict[str, str] = field(default_factory=dict)
     start: Placement | None = None
     bound: float | None = None
+    relaxation: ColumnBound | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from crop_cli.solvers.exact.backends import BACKENDS, RECOMMENDED, Backend
 if TYPE_CHECKING:
     from crop_cli.solvers.contract import Solver
 
-Role = Literal["auto", "heuristic", "exact"]
+Role = Literal["auto", "heuristic", "refining", "exact"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class Engine:
     name
         What the user writes after `--solver`.
     role
-        "heuristic" runs alone; "exact" starts from the greedy and can prove optimality; "auto" is both, as time allows.
+        "heuristic" runs alone; "refining" starts from the greedy's placement and the bound; "exact" too, and can prove
+        optimality; "auto" is all of them, as time allows.
     summary
         One line for people.
     target

@@ -21,11 +21,11 @@ def instance_text(document: Document) -> str:
     return _object(document, indent=1) + "\n"
 
 
-def write_instance(path: Path, document: Document) -> Path:
+def write_instance(path: Path, document: Document, *, always_packed: bool = False) -> Path:
     """Write an instance as `path` (`NAME.json`), or `NAME.json.gz` beside it if it is large. Returns that path."""
     data = instance_text(document).encode()
     packed = path.with_name(path.name + ".gz")
-    if len(data) > MAX_PLAIN_BYTES:
+    if always_packed or len(data) > MAX_PLAIN_BYTES:
         # No time stamp and no file name in the header: the same input gives the same bytes.
         packed.write_bytes(gzip.compress(data, compresslevel=9, mtime=0))
         path.unlink(missing_ok=True)
