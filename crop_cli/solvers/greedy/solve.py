@@ -65,7 +65,7 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
     UsageError
         An option that it does not know.
     """
-    forced, exact = _options(problem, request)
+    forced, exact = read_options(problem, request)
     proof = impossible(problem)
     if proof is not None:
         return Answer(None, "proved", infeasible=True, seconds={"solve": budget.elapsed}, notes=(proof,))
@@ -77,7 +77,7 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
     base = place_required(setting)
     runs = _construct(setting, base, depth, exact, request)
     if setting.best is not None:
-        _improve(setting, np.random.default_rng(request.seed))
+        improve(setting, np.random.default_rng(request.seed))
     seconds = {"build": built - started, "solve": budget.elapsed - built}
     reason = budget.stop_reason() if budget.should_stop else "completed"
     if setting.best is None:
@@ -89,11 +89,17 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
     return Answer(setting.best, reason, guarantee=_strongest(claims), seconds=seconds)
 
 
-def _options(problem: Problem, request: Request) -> tuple[int | None, bool]:
-    """Depth of the level asked for (None: the greedy's choice), and whether arrangements are to be exact."""
+def read_options(problem: Problem, request: Request, who: str = "the greedy") -> tuple[int | None, bool]:
+    """Depth of the level asked for (None: the solver's choice), and whether arrangements are to be exact.
+
+    Raises
+    ------
+    UsageError
+        A key or value that is not known.
+    """
     unknown = sorted(set(request.options) - set(OPTIONS))
     if unknown:
-        raise UsageError(f"the greedy has no option {unknown[0]!r}; it knows {', '.join(OPTIONS)}")
+        raise UsageError(f"{who} has no option {unknown[0]!r}; it knows {', '.join(OPTIONS)}")
     level = request.options.get("level")
     depths = {ROOT_NAME: 0, **{name: depth for depth, name in enumerate(problem.tree.levels, 1)}}
     if level is not None and level not in depths:
@@ -133,20 +139,20 @@ def _construct(setting: Setting, base: Placement | None, depth: int, exact: bool
         board.load(base)
         setting.offer(board)
     if request.start is not None:
-        _finish(setting, board, base, request.start, orders["dense"])
+        finish(setting, board, base, request.start, orders["dense"])
     # The quickest of the good ones comes first: it is what a short time limit leaves.
-    _finish(setting, board, base, base or {}, orders["dense"])
+    finish(setting, board, base, base or {}, orders["dense"])
     runs = _pure_runs(setting, depth, exact, request.seed)
     for run in runs:
-        _finish(setting, board, base, run.placement, orders["dense"])
+        finish(setting, board, base, run.placement, orders["dense"])
     setting.work_limit = CONSTRUCT
     for name in ("large", "valuable"):
         if not setting.settled:
-            _finish(setting, board, base, base or {}, orders[name])
+            finish(setting, board, base, base or {}, orders[name])
     return runs
 
 
-def _finish(setting: Setting, board: Board, base: Placement | None, placement: Placement, order: list[int]) -> None:
+def finish(setting: Setting, board: Board, base: Placement | None, placement: Placement, order: list[int]) -> None:
     """Complete a placement: jobs that must run, then what still fits, in order. Offers the result."""
     board.load(placement)
     if not make_room(setting, board):
@@ -157,7 +163,7 @@ def _finish(setting: Setting, board: Board, base: Placement | None, placement: P
     setting.offer(board)
 
 
-def _improve(setting: Setting, rng: np.random.Generator) -> None:
+def improve(setting: Setting, rng: np.random.Generator) -> None:
     """Upgrades, insertions and ruins from the best placement on, until a round gains nothing."""
     orders = setting.orders()
     board = Board.empty(setting.problem)
