@@ -22,6 +22,7 @@ from crop_cli.solvers.registry import ENGINES, Engine
 
 if TYPE_CHECKING:
     from crop_cli.solvers.columns.bound import ColumnBound
+    from crop_cli.solvers.oracle import Prices
 
 GREEDY_OPTIONS = frozenset({"level", "oracle"})
 """Keys of `--set` that belong to the greedy; an exact engine passes all others on to its back end."""
@@ -38,7 +39,10 @@ SHARE_ALONE, SHARE_FIRST = 0.8, 0.3
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run ended with; `evaluation` is the evaluator's word on `placement`, and None when there is none."""
+    """What a run ended with; `evaluation` is the evaluator's word on `placement`, and None when there is none.
+
+    `prices` certify a bound in closed form: that of column generation, which an exact back end may have lowered since.
+    """
 
     status: Status
     stop_reason: StopReason
@@ -51,6 +55,7 @@ class Outcome:
     back_end: str | None
     back_end_version: str | None
     seconds: dict[str, float]
+    prices: Prices | None = None
 
 
 @dataclass(slots=True)
@@ -65,6 +70,7 @@ class _Run:
     bounds: list[float | None] = field(default_factory=list)
     guarantee: Guarantee = field(default_factory=Guarantee)
     relaxation: ColumnBound | None = None
+    prices: Prices | None = None
     infeasible: bool = False
     cut_short: bool = False
     refused: list[str] = field(default_factory=list)
@@ -247,7 +253,7 @@ def _bound(state: _Run, request: Request, *, long: bool = False) -> None:
         _claim_infeasible(state, "the bound")
         return
     state.bounds.append(bound.value)
-    state.relaxation = bound.relaxation
+    state.relaxation, state.prices = bound.relaxation, bound.prices
     state.listen(Event("bound", state.budget.elapsed, bound.value))
 
 
@@ -282,6 +288,7 @@ def _outcome(state: _Run, request: Request) -> Outcome:
         back_end=last.back_end if last else None,
         back_end_version=last.back_end_version if last else None,
         seconds=state.seconds,
+        prices=state.prices,
     )
 
 

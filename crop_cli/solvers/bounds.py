@@ -1,7 +1,6 @@
 """Upper bounds of F that hold for any placement: the closed-form dual value (model.md, section 8).
 
-For prices π, μ ≥ 0 the value Σ π·free + Σ μ·bandwidth + Σ_j max(0, best value of j at these prices) is an upper bound
-(without the max for a job that must be placed). Two bounds are cheap:
+The dual value (`crop_cli.solvers.dual`) is an upper bound at any prices. Two bounds are cheap:
 
 1. one price per GPU, every job taken at its best conceivable performance: a fractional knapsack, no oracle;
 2. one price per GPU, every job at its best place in the empty cluster: a fractional knapsack on oracle values.
@@ -12,7 +11,6 @@ price. Column generation (`crop_cli.solvers.columns`) goes on from there. docs/g
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crop_cli.model.problem import Placement, Problem
-from crop_cli.model.rules import TOLERANCE
 from crop_cli.solvers.contract import Budget, Listener
+from crop_cli.solvers.dual import dual_value, knapsack_value
 from crop_cli.solvers.oracle import Prices, best_values
 
 if TYPE_CHECKING:
@@ -29,9 +27,6 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-SAFETY = 1e-9
-"""Share of the sum of all terms' sizes that is added to every bound: well above what rounding can take off."""
 
 LEAST_GAP = 1e-7
 """Relative gap at which a bound meets its target whatever gap is asked for."""
@@ -51,7 +46,9 @@ class Bound:
     infeasible
         Proven: the jobs that must be placed cannot all be.
     prices
-        Prices of nodes and uplinks that certify the value; None for the bound without an oracle.
+        Prices of nodes and uplinks about which scarcity is known; None for a bound without an oracle.
+    certificate
+        Prices at which the dual value, or that with a knapsack, is the value; often `prices`.
     relaxation
         All that column generation ended with; None if it did not run.
     """
@@ -59,6 +56,7 @@ class Bound:
     value: float
     infeasible: bool = False
     prices: Prices | None = None
+    certificate: Prices | None = None
     relaxation: ColumnBound | None = None
 
 
@@ -115,38 +113,7 @@ def upper_bound(
         effort=effort,
         listen=listen,
     )
-    return Bound(found.value, found.infeasible, found.prices, found)
-
-
-def dual_value(problem: Problem, prices: Prices, job_values: FloatArray, jobs: IntArray) -> float:
-    """The closed form, from prices and each job's best value at them (same order as `jobs`).
-
-    Infinite when an unlimited uplink has a price: what it sells has no end.
-    """
-    if prices.uplink[np.isinf(problem.uplink_free)].any():
-        return np.inf
-    finite = np.isfinite(problem.uplink_free)
-    resources = float((prices.node * capacity_with_slack(problem)).sum())
-    links = float((prices.uplink[finite] * uplink_with_slack(problem)[finite]).sum())
-    gains = np.where(problem.must_place[jobs], job_values, np.maximum(0.0, job_values))
-    terms = (problem.pinned_value, resources, links, *gains.tolist())
-    return math.fsum(terms) + SAFETY * math.fsum(map(abs, terms))
-
-
-def capacity_with_slack(problem: Problem) -> FloatArray:
-    """(N, R) what open jobs may take of every resource before the evaluator objects."""
-    # The evaluator accepts loads up to its tolerance above a capacity: the bound must cover such placements.
-    slack = TOLERANCE * np.maximum(1.0, problem.capacity)
-    slack[:, 0] = 0.0  # whole GPUs cannot exceed by a fraction
-    free: FloatArray = problem.free + slack
-    return free
-
-
-def uplink_with_slack(problem: Problem) -> FloatArray:
-    """(V) Gbit/s that open jobs may reserve before the evaluator objects; infinite where unlimited."""
-    oversubscription = problem.instance.cluster.oversubscription
-    free: FloatArray = problem.uplink_free + TOLERANCE * np.maximum(1.0, oversubscription * problem.tree.uplink_gbps)
-    return free
+    return Bound(found.value, found.infeasible, found.prices, found.certificate, found)
 
 
 def _ceilings(problem: Problem, jobs: IntArray) -> FloatArray:
@@ -179,7 +146,11 @@ def _single_price(problem: Problem, jobs: IntArray, values: FloatArray) -> Bound
     node = np.zeros_like(problem.free)
     node[:, 0] = price
     prices = Prices(node=node, uplink=np.zeros(problem.tree.n_vertices))
-    return Bound(dual_value(problem, prices, values - price * sizes, jobs), prices=prices)
+    # With whole jobs instead of a part of one: the same price taken off again, and a knapsack in its place.
+    free = Prices(node=np.zeros_like(problem.free), uplink=prices.uplink)
+    fractional = dual_value(problem, prices, values - price * sizes, jobs)
+    whole = knapsack_value(problem, free, values, jobs)
+    return Bound(min(fractional, whole), prices=prices, certificate=free if whole < fractional else prices)
 
 
 def _meets(bound: float, target: float | None, gap: float) -> bool:

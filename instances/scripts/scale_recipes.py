@@ -103,9 +103,9 @@ def _document(description: str, cluster: clusters.Cluster, jobs: list[Part], spe
             "The cluster is made up of racks with the sizes of Lingjun's, in random order"
             f"{f', {POD_HOSTS} hosts to a pod' if 'pod' in cluster.levels else ''}.",
             LINGJUN_ASSUMPTION,
-            f"Sizes: jobs of virtual clusters {' and '.join(VIRTUAL_CLUSTERS)} drawn without replacement until they want "
-            f"{LOAD} times the free GPUs; none wants more than a quarter of these. The number in a job's name is its row "
-            "in philly.csv, from 0.",
+            f"Sizes: jobs of virtual clusters {' and '.join(VIRTUAL_CLUSTERS)} drawn without replacement until they "
+            f"want {LOAD} times the free GPUs; none wants more than a quarter of these. The number in a job's name is "
+            "its row in philly.csv, from 0.",
             special,
             *A100_ASSUMPTIONS,
             RECOVERY_ASSUMPTION,

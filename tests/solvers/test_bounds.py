@@ -5,12 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from crop_cli.model.instance import FORMAT, Cluster, Instance, Job, Node
 from crop_cli.model.problem import compile_problem
-from crop_cli.solvers.bounds import dual_value, upper_bound
+from crop_cli.solvers.bounds import upper_bound
 from crop_cli.solvers.contract import Budget
+from crop_cli.solvers.dual import dual_value, knapsack_value, lowered
 from crop_cli.solvers.oracle import Prices, best_values
 from tests.bruteforce import optimum
 from tests.tiny import random_instance
+
+
+def decode_jobs(
+    gpus: int, sizes: tuple[int, ...], weights: tuple[float, ...] | None = None, required: tuple[int, ...] = ()
+) -> Instance:
+    """One node and jobs of perfect efficiency."""
+    jobs = [
+        Job(name=f"j{i}", gpus=k, weight=1.0 if weights is None else weights[i], required=i in required)
+        for i, k in enumerate(sizes)
+    ]
+    return Instance(format=FORMAT, cluster=Cluster(levels=["node"], nodes=[Node(name="n", gpus=gpus)]), jobs=jobs)
 
 
 @pytest.mark.parametrize("block", range(8))
@@ -30,7 +43,8 @@ def test_no_bound_is_below_the_optimum(block: int) -> None:
 
 @pytest.mark.parametrize("block", range(4))
 def test_any_prices_give_a_bound(block: int) -> None:
-    """The closed form is an upper bound for arbitrary prices of nodes, resources and uplinks."""
+    """The closed form and the knapsack are upper bounds for arbitrary prices of nodes, resources and uplinks; the
+    knapsack is no worse, and taking the least price off all nodes makes it no worse."""
     for seed in range(block * 40, block * 40 + 40):
         instance = random_instance(seed)
         problem = compile_problem(instance)
@@ -43,7 +57,28 @@ def test_any_prices_give_a_bound(block: int) -> None:
             uplink=rng.uniform(0, 0.5, problem.tree.n_vertices) * np.isfinite(problem.uplink_free),
         )
         values = best_values(problem, problem.open_jobs, problem.free, problem.uplink_free, prices)
-        assert dual_value(problem, prices, values, problem.open_jobs) >= best - 1e-9 * max(1.0, abs(best)), seed
+        jobs, slack = problem.open_jobs, 1e-9 * max(1.0, abs(best))
+        plain, whole = (form(problem, prices, values, jobs) for form in (dual_value, knapsack_value))
+        cheaper, more = lowered(problem, prices, values, jobs)
+        exact = best_values(problem, jobs, problem.free, problem.uplink_free, cheaper)
+        assert np.allclose(more[more > -np.inf], exact[more > -np.inf], atol=1e-9)
+        assert plain >= whole - slack >= best - 2 * slack, seed
+        lower = knapsack_value(problem, cheaper, more, jobs)
+        assert whole >= lower - slack >= best - 2 * slack, seed
+
+
+def test_the_knapsack_counts_whole_jobs() -> None:
+    """Three jobs of two GPUs on five: any single price lets a half job in, the knapsack does not."""
+    problem = compile_problem(decode_jobs(gpus=5, sizes=(2, 2, 2)))
+    bound = upper_bound(problem, Budget(), effort=0)
+    assert bound.value == pytest.approx(4.0, abs=1e-6)
+
+
+def test_the_knapsack_takes_jobs_that_must_run_in_any_case() -> None:
+    """A required job that is worth little takes its GPUs from others that are worth more."""
+    problem = compile_problem(decode_jobs(gpus=4, sizes=(2, 2, 2), weights=(0.5, 1.0, 1.0), required=(0,)))
+    bound = upper_bound(problem, Budget(), effort=0)
+    assert bound.value == pytest.approx(3.0, abs=1e-6)
 
 
 def test_the_bound_proves_that_required_jobs_do_not_fit() -> None:

@@ -13,13 +13,14 @@ from typing import Literal
 import numpy as np
 
 from crop_cli.model.problem import FloatArray, Placement, Problem, utility
-from crop_cli.solvers.bounds import Bound, dual_value, upper_bound
+from crop_cli.solvers.bounds import Bound, upper_bound
 from crop_cli.solvers.columns.column import Column, Groups, group_jobs, make_column
 from crop_cli.solvers.columns.images import Images
 from crop_cli.solvers.columns.master import Master, MasterError, Relaxed
 from crop_cli.solvers.columns.pricing import Pricer
 from crop_cli.solvers.columns.rows import Rows, resolutions
 from crop_cli.solvers.contract import Budget, Event, Listener
+from crop_cli.solvers.dual import dual_value, knapsack_value, lowered
 from crop_cli.solvers.oracle import Prices
 
 Ended = Literal["converged", "gap", "effort", "stopped", "stalled", "infeasible"]
@@ -60,7 +61,9 @@ class ColumnBound:
     infeasible
         Proven: the jobs that must be placed cannot all be.
     prices
-        Prices that certify the value in closed form; None where the bound that it started from has none.
+        Prices of the best dual value; None where the bound that it started from has none.
+    certificate
+        Prices at which the knapsack's dual value, or else the plain one, is `value`.
     ended
         "converged" (on the finest classes), "gap" (met), "effort" (used up), "stopped" (by the budget), "stalled" (the
         LP failed), "infeasible".
@@ -78,6 +81,7 @@ class ColumnBound:
     value: float
     infeasible: bool
     prices: Prices | None
+    certificate: Prices | None
     ended: Ended
     lp_value: float | None
     groups: Groups
@@ -145,6 +149,7 @@ class _Descent:
     effort: float | None
     columns: list[Column] = field(default_factory=list)
     relaxed: Relaxed | None = None
+    values: FloatArray | None = None
     passes: int = 0
     programs: int = 0
     work: float = 0.0
@@ -156,6 +161,7 @@ class _Descent:
         self.demand = np.array([kind.demand for kind in kinds]).reshape(len(kinds), len(problem.resources))
         self.unit = max((kind.weight * kind.k for kind in kinds), default=1.0)
         self.floor = _floor(problem)
+        self.value, self.certificate = self.bound.value, self.bound.certificate
         self.pricer = Pricer(problem, self.groups)
         self.images = Images(problem, self.groups)
 
@@ -173,10 +179,13 @@ class _Descent:
         relaxed, lp_value = self.relaxed, None
         if relaxed is not None and relaxed.missing <= MISSING:
             lp_value = relaxed.value + self.problem.pinned_value
+        if ended != "infeasible" and not self.budget.should_stop:
+            self._tighten()
         return ColumnBound(
-            value=-np.inf if ended == "infeasible" else self.bound.value,
+            value=-np.inf if ended == "infeasible" else self.value,
             infeasible=ended == "infeasible",
             prices=self.bound.prices,
+            certificate=self.certificate,
             ended=ended,
             lp_value=lp_value,
             groups=self.groups,
@@ -201,7 +210,33 @@ class _Descent:
         for rows in levels:
             tolerance = TOLERANCE if rows is levels[-1] else COARSE_TOLERANCE
             self._descend(rows, tolerance, with_images=rows is not levels[0])
+            self._tighten()
+            if self._met:
+                return "gap"
         return "converged"
+
+    @property
+    def _met(self) -> bool:
+        """Whether the bound is near enough to the target."""
+        return self.target is not None and self.value - self.target <= self.gap * abs(self.target)
+
+    def _tighten(self) -> None:
+        """The knapsack's bound at the best prices so far."""
+        if self.values is None or self.bound.prices is None:
+            return
+        jobs = self.problem.open_jobs
+        prices, values = lowered(self.problem, self.bound.prices, self.values[self.groups.of_job[jobs]], jobs)
+        # What was not asked at the higher prices has but a bound for a value: ask again.
+        priced = self.pricer(prices, self.budget)
+        if priced is not None:
+            values = np.minimum(values, priced.values[self.groups.of_job[jobs]])
+        self._accept(knapsack_value(self.problem, prices, values, jobs), prices)
+
+    def _accept(self, value: float, certificate: Prices) -> None:
+        """Note a valid bound."""
+        if value < self.value:
+            self.value, self.certificate = value, certificate
+            self.listen(Event("bound", self.budget.elapsed, value))
 
     def _descend(self, rows: Rows, tolerance: float, with_images: bool) -> None:
         """Column generation over one set of rows, until the bound is as low as its LP allows."""
@@ -271,12 +306,12 @@ class _Descent:
         if np.isneginf(priced.values[self.groups.must > 0]).any():
             raise _EndError("infeasible")
         value = dual_value(self.problem, prices, priced.values[self.groups.of_job[jobs]], jobs)
-        if value < self.bound.value:
-            self.bound = Bound(value, prices=prices)
-            self.listen(Event("bound", self.budget.elapsed, value))
-        if self.bound.value < self.floor:
+        if value < self.bound.value or self.values is None:
+            self.bound, self.values = Bound(value, prices=prices), priced.values
+        self._accept(value, prices)
+        if self.value < self.floor:
             raise _EndError("infeasible")
-        if self.target is not None and self.bound.value - self.target <= self.gap * abs(self.target):
+        if self._met:
             raise _EndError("gap")
         return priced.columns
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from crop_cli.model.problem import BoolArray, FloatArray, IntArray, Problem
-from crop_cli.solvers.bounds import capacity_with_slack, uplink_with_slack
 from crop_cli.solvers.columns.column import Column
+from crop_cli.solvers.dual import capacity_with_slack, uplink_with_slack
 from crop_cli.solvers.oracle import Prices
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from crop_cli.model.problem import Problem, compile_problem
-from crop_cli.solvers.bounds import capacity_with_slack, uplink_with_slack
 from crop_cli.solvers.columns.column import group_jobs, make_column
 from crop_cli.solvers.columns.rows import Rows, resolutions
+from crop_cli.solvers.dual import capacity_with_slack, uplink_with_slack
 from crop_cli.solvers.oracle import Prices, best_placements
 from tests.solvers.columns.samples import job, problem_of, racks, whole_node_jobs
 from tests.tiny import random_instance
