@@ -14,7 +14,7 @@ from crop_cli.errors import InputError, UsageError
 from crop_cli.model.instance import Instance
 from crop_cli.model.io import Loaded, load_instance, load_solution
 from crop_cli.model.problem import Problem, compile_problem
-from crop_cli.model.solution import InstanceRef, PlacedJob, Runtime, Solution, SolverInfo, UnplacedJob
+from crop_cli.model.solution import InstanceRef, PlacedJob, Runtime, Solution, SolutionPrices, SolverInfo, UnplacedJob
 from crop_cli.model.validate import validate
 from crop_cli.reasons.unplaced import unplaced_reasons
 from crop_cli.solvers import registry
@@ -97,6 +97,7 @@ def solve(
     request = Request(gap=gap, seed=seed, threads=threads, options=dict(options or {}))
     outcome = run(engine, problem, request, budget, listen)
     placed, unplaced = _jobs(problem, outcome)
+    prices = _prices(problem, outcome, budget)
     seconds = outcome.seconds
     return Solution(
         format="crop-solution/1",
@@ -126,6 +127,7 @@ def solve(
         ),
         placements=placed,
         unplaced=unplaced,
+        prices=prices,
     )
 
 
@@ -214,6 +216,16 @@ def _jobs(problem: Problem, outcome: Outcome) -> tuple[list[PlacedJob], list[Unp
     proved = outcome.status in ("optimal", "infeasible")
     reasons = unplaced_reasons(problem, outcome.placement, proved=proved)
     return placed, [UnplacedJob(job=problem.job_names[j], reason=reason) for j, reason in reasons.items()]
+
+
+def _prices(problem: Problem, outcome: Outcome, budget: Budget) -> SolutionPrices | None:
+    """The prices of the bound, where it has some; an interrupted run leaves them out."""
+    from crop_cli.explain.prices import price_report  # noqa: PLC0415 (only runs that have prices need it)
+
+    if outcome.prices is None or outcome.bound is None or budget.interrupted:
+        return None
+    objective = None if outcome.evaluation is None else outcome.evaluation.objective
+    return price_report(problem, outcome.prices, outcome.placement, objective, budget)
 
 
 def _ignore(event: Event) -> None:

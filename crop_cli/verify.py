@@ -1,6 +1,7 @@
 """Whether a solution file tells the truth about its instance: everything it claims, recomputed from the definitions.
 
-Nothing of the solvers is used. A claim that cannot be recomputed (a bound) is held against those that can.
+Nothing of the solvers is used, with one exception: where the file has prices, the bound that they prove is recomputed
+with the oracle. A claim that cannot be recomputed (a bound without prices) is held against those that can.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from crop_cli.explain.check_prices import check_prices
 from crop_cli.model.certificate import TOLERANCE, gap_of, proof_scale, ratio_of
 from crop_cli.model.evaluate import Evaluation, evaluate
 from crop_cli.model.instance import Instance
@@ -36,13 +38,17 @@ class Report:
     evaluation
         The evaluator's word on the placement; None where the solution claims that there is none.
     bound
-        The upper bound that the solution claims. It is held against F, but whether it is one no check can tell.
+        The upper bound that the solution claims. It is held against F.
+    certified_bound
+        The upper bound that the solution's prices prove, recomputed; None where it has none. A bound of at least this
+        is proven; whether a lower one is right no check can tell.
     """
 
     violations: list[Violation]
     status: str
     evaluation: Evaluation | None
     bound: float | None = None
+    certified_bound: float | None = None
 
     @property
     def ok(self) -> bool:
@@ -74,7 +80,16 @@ def verify(instance: Instance, solution: Solution, sha256: str | None = None) ->
     found += _certificate(instance, solution)
     found += _against_standing_still(instance, solution)
     found += _run(solution)
-    return Report(found, solution.status, evaluation, solution.bound)
+    objective = evaluation.objective if evaluation is not None and evaluation.feasible else None
+    prices = check_prices(instance, solution, objective)
+    return Report([*found, *prices.violations], solution.status, evaluation, solution.bound, prices.certified_bound)
+
+
+def bound_is_proven(report: Report) -> bool:
+    """Whether the prices in the file prove the bound that it claims, up to the tolerance of proofs."""
+    if report.bound is None or report.certified_bound is None:
+        return False
+    return report.certified_bound <= report.bound + TOLERANCE * max(1.0, abs(report.bound))
 
 
 def differs(claimed: float | None, true: float | None) -> bool:

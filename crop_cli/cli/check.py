@@ -26,7 +26,8 @@ def check(
 
     Everything that the file claims is recomputed from the definitions
     alone: feasibility, objective, metrics, the numbers of every job, and
-    whether bound, gap and status agree with them. No solver takes part.
+    whether bound, gap and status agree with them. No solver takes part,
+    but for the oracle, which recomputes the bound that prices prove.
 
     Exit codes: 0 all is as claimed; 3 bad input; 7 something is not, and
     each such thing is listed.
@@ -63,8 +64,19 @@ def _show(environment: Environment, form: opt.Format, report: Check) -> None:
         if report.evaluation is not None:
             facts.append(("objective", f"{report.evaluation.objective:.9g} (recomputed)"))
         if report.bound is not None:
-            facts.append(("bound", f"{report.bound:.9g} (claimed)"))
+            facts.append(("bound", f"{report.bound:.9g} ({_standing(report)})"))
         show(environment, form, Report(facts, [Table("Violations", ["kind", "what is wrong"], rows)]))
+
+
+def _standing(report: Check) -> str:
+    """What is known about the bound."""
+    from crop_cli.verify import bound_is_proven  # noqa: PLC0415
+
+    if report.certified_bound is None:
+        return "claimed; the file has no prices that prove one"
+    if bound_is_proven(report):
+        return "proven by the prices, recomputed"
+    return f"claimed; the prices prove {report.certified_bound:.9g}"
 
 
 def _document(report: Check) -> dict[str, Any]:
@@ -75,6 +87,8 @@ def _document(report: Check) -> dict[str, Any]:
         "ok": report.ok,
         "status": report.status,
         "violations": [{"kind": violation.kind, "message": violation.message} for violation in report.violations],
+        "bound": report.bound,
+        "certified_bound": report.certified_bound,
         "objective": None if evaluation is None else evaluation.objective,
         "metrics": None if evaluation is None else msgspec.to_builtins(evaluation.metrics),
     }

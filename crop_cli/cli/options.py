@@ -76,7 +76,7 @@ LevelOption = Annotated[
     typer.Option("--level", metavar="NAME", help="Greedy: the level whose domains it fills (default: it chooses)."),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, notes or warnings.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="A line for every incumbent and bound.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="A line for every incumbent and bound; every price.")]
 
 
 def seconds(text: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from crop_cli.cli.render_prices import price_tables
 from crop_cli.cli.render_text import comma_separated
 from crop_cli.cli.report import Report, Table
 from crop_cli.model.certificate import TOLERANCE
@@ -24,8 +25,8 @@ STOP = {
 CSV_COLUMNS = ["job", "gpus", "nodes", "level", "compute_s", "comm_s", "iteration_s", "efficiency", "goodput"]
 
 
-def solution_report(instance: Instance, solution: Solution) -> Report:
-    """Everything of a solution that a person wants to see."""
+def solution_report(instance: Instance, solution: Solution, *, full: bool = False) -> Report:
+    """Everything of a solution that a person wants to see; `full`: every price."""
     facts = [
         ("instance", _instance(instance)),
         ("solver", _solver(solution)),
@@ -39,7 +40,9 @@ def solution_report(instance: Instance, solution: Solution) -> Report:
     if solution.metrics is not None:
         facts += _figures(solution.metrics)
     facts.append(("time", _time(solution.runtime_s)))
-    return Report(facts, [_placements(solution), _unplaced(instance, solution)])
+    return Report(
+        facts, [_placements(solution), _unplaced(instance, solution), *price_tables(solution.prices, full=full)]
+    )
 
 
 def solution_csv(solution: Solution) -> str:

@@ -103,7 +103,7 @@ def solve(
     elif form is opt.Format.JSON:
         environment.out_bytes(document)
     else:
-        _show(environment, form, loaded.instance, solution)
+        _show(environment, form, loaded.instance, solution, full=verbose)
     if failure is not None:
         raise failure
     raise typer.Exit(of_solution(solution, interrupted=budget.interrupted))
@@ -138,11 +138,11 @@ def _form(form: opt.Format | None, output: str | None, *, json_stream: bool) -> 
     return form or opt.Format.TABLE
 
 
-def _show(environment: Environment, form: opt.Format, instance: Instance, solution: Solution) -> None:
+def _show(environment: Environment, form: opt.Format, instance: Instance, solution: Solution, *, full: bool) -> None:
     from crop_cli.cli.render import show  # noqa: PLC0415
     from crop_cli.cli.render_solution import solution_csv, solution_report  # noqa: PLC0415
 
     if form is opt.Format.CSV:
         environment.out(solution_csv(solution))
     else:
-        show(environment, form, solution_report(instance, solution))
+        show(environment, form, solution_report(instance, solution, full=full))

@@ -94,6 +94,7 @@ SOLUTION_TEXT: dict[str, dict[str, str]] = {
         "runtime_s": "Wall-clock seconds per phase.",
         "placements": "The placed jobs, running ones included.",
         "unplaced": "The other jobs.",
+        "prices": "Prices that prove a bound; null where there are none.",
     },
     "InstanceRef": {
         "name": "Name of the instance.",
@@ -157,5 +158,35 @@ SOLUTION_TEXT: dict[str, dict[str, str]] = {
     "UnplacedJob": {
         "job": "Name of the job.",
         "reason": "Why it has no place, in numbers.",
+    },
+    "SolutionPrices": {
+        "certified_bound": "Upper bound of F that these prices prove by the closed form; at least `bound`.",
+        "nodes": "Prices of the nodes' resources; what is not listed has price 0.",
+        "uplinks": "Prices of uplinks; what is not listed has price 0.",
+        "areas": "Prices of free GPUs by domain and GPU type, dearest first.",
+        "priced_out": "Unplaced jobs that are worth no more than what they would take.",
+    },
+    "NodePrices": {
+        "resource": 'Name of the resource; "gpus" are GPUs.',
+        "price": "GPUs of perfect work at weight 1 per unit.",
+        "nodes": "Names of the nodes with this price.",
+    },
+    "UplinkPrices": {
+        "level": "Level of the vertices that the uplinks belong to.",
+        "price": "GPUs of perfect work at weight 1 per Gbit/s.",
+        "uplinks": "Names of these vertices.",
+    },
+    "AreaPrice": {
+        "domain": 'Name of the vertex above the nodes; "cluster" where there are no switches.',
+        "gpu_type": "Type of the GPUs.",
+        "gpus_free": "GPUs that jobs which do not run yet, or may be moved, can take.",
+        "mean": "Mean price of these GPUs.",
+        "lowest": "Price on the cheapest node.",
+        "highest": "Price on the dearest node.",
+    },
+    "PricedOut": {
+        "job": "Name of the job.",
+        "value": "Its part of F at its best place, less the price of what it takes there; null without any place.",
+        "excluded": "Proven: no placement with this objective or a higher one contains the job.",
     },
 }

@@ -116,8 +116,64 @@ class UnplacedJob(Struct, frozen=True):
     reason: str
 
 
+class NodePrices(Struct, frozen=True):
+    """Nodes on which one unit of a resource has the same price, not 0."""
+
+    resource: str
+    price: float
+    nodes: list[str]
+
+
+class UplinkPrices(Struct, frozen=True):
+    """Vertices of one level whose uplinks have the same price per Gbit/s, not 0."""
+
+    level: str
+    price: float
+    uplinks: list[str]
+
+
+class AreaPrice(Struct, frozen=True):
+    """What one more GPU is worth in one domain (a vertex just above the nodes) and GPU type.
+
+    `gpus_free` are those that the jobs to place may take, whoever got them; `mean` is weighted by them.
+    """
+
+    domain: str
+    gpu_type: str
+    gpus_free: int
+    mean: float
+    lowest: float
+    highest: float
+
+
+class PricedOut(Struct, frozen=True):
+    """An unplaced job that is worth no more, at its best place, than what it takes there is worth to others.
+
+    `value` is that difference, at most 0; None where it has no place at all. `excluded`: proven that no placement with
+    an F as high as this solution's contains the job: the dual value at the prices plus `value` is below it.
+    """
+
+    job: str
+    value: float | None
+    excluded: bool
+
+
+class SolutionPrices(Struct, frozen=True):
+    """Prices π, μ of the bound's closed form (model.md, section 8), in GPUs' worth of perfect work at weight 1.
+
+    They are complete: with the instance they prove that no placement is above `certified_bound`. What is not listed
+    has the price 0.
+    """
+
+    certified_bound: float
+    nodes: list[NodePrices]
+    uplinks: list[UplinkPrices]
+    areas: list[AreaPrice]
+    priced_out: list[PricedOut]
+
+
 class Solution(Struct, frozen=True):
-    """The result of one `solve`."""
+    """The result of one `solve`. `prices` is None where the bound came without any."""
 
     format: Literal["crop-solution/1"]
     instance: InstanceRef
@@ -134,3 +190,4 @@ class Solution(Struct, frozen=True):
     runtime_s: Runtime
     placements: list[PlacedJob]
     unplaced: list[UnplacedJob]
+    prices: SolutionPrices | None = None

@@ -145,9 +145,13 @@ def test_claims_about_all_placements_are_held_against_the_plainest(
 
 
 def test_what_is_only_claimed_is_called_so(crop: Run, racks: str, solved: Data, tmp_path: Path) -> None:
-    """A check recomputes F, and says that status and bound are the file's own words."""
+    """A check recomputes F, and says that the status is the file's own word, and the bound too if no prices prove it."""
     lines = _check(crop, racks, solved, tmp_path).stdout.splitlines()
-    assert [line.split()[-1] for line in lines] == ["ok", "(claimed)", "(recomputed)", "(claimed)"]
+    assert [line.split("(")[-1] for line in lines[1:3]] == ["claimed)", "recomputed)"]
+    assert lines[3].endswith("(proven by the prices, recomputed)")
+    del solved["prices"]
+    lines = _check(crop, racks, solved, tmp_path).stdout.splitlines()
+    assert lines[3].endswith("(claimed; the file has no prices that prove one)")
 
 
 def test_a_moved_pinned_job_is_found(crop: Run, tmp_path: Path) -> None:

@@ -166,4 +166,19 @@ def example_solution() -> dict[str, Any]:
             {"job": "movable", "nodes": {"n3": 4}, "level": "node", **times},
         ],
         "unplaced": [{"job": "plain", "reason": "no room"}, {"job": "wanted", "reason": "no room"}],
+        "prices": {
+            "certified_bound": 14.5,
+            "nodes": [
+                {"resource": "gpus", "price": 0.75, "nodes": ["n1", "n2"]},
+                {"resource": "cpu", "price": 0.01, "nodes": ["n3"]},
+            ],
+            "uplinks": [{"level": "rack", "price": 0.002, "uplinks": ["r1"]}],
+            "areas": [
+                {"domain": "r1", "gpu_type": "a100", "gpus_free": 6, "mean": 0.75, "lowest": 0.75, "highest": 0.75}
+            ],
+            "priced_out": [
+                {"job": "plain", "value": -0.5, "excluded": False},
+                {"job": "wanted", "value": None, "excluded": True},
+            ],
+        },
     }

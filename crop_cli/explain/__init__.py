@@ -1,0 +1,1 @@
+"""Prices, and why a job is placed where it is or not at all: what a person asks after a solution is there."""
