@@ -118,6 +118,20 @@ ENGINES: dict[str, Engine] = {
             abilities=("a-priori guarantee where its conditions hold", "any size"),
         ),
         Engine(
+            name="config-lp",
+            role="heuristic",
+            summary="configuration LP over the domains of a level, rounded; fill, improvement",
+            target="crop_cli.solvers.config_lp.solve:solve",
+            abilities=("a-priori guarantee of 1 − 1/e where its conditions hold, also when domains differ",),
+        ),
+        Engine(
+            name="search",
+            role="refining",
+            summary="local search from the greedy's placement, guided by the prices of the bound",
+            target="crop_cli.solvers.search.solve:solve",
+            abilities=("anytime", "any size"),
+        ),
+        Engine(
             name="exact",
             role="exact",
             summary="the best installed exact back end, from the greedy's placement",

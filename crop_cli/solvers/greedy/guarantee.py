@@ -49,7 +49,7 @@ def guarantee(problem: Problem, outlook: Outlook, run: PureRun, fitting: dict[in
     claimed = math.floor((factor(run) + 1e-9) * 1e6) / 1e6
     if claimed <= 0:
         return Guarantee(why=f"the arrangements of the {level} domains could not be certified")
-    inside = "optimum" if _confined(problem, outlook, run.domains.depth, fitting) else None
+    inside = "optimum" if confined(problem, outlook, run.domains.depth, fitting) else None
     return Guarantee(
         a_priori=claimed,
         relative_to=inside or f"best placement that keeps each job inside one {level}",
@@ -77,7 +77,7 @@ def _missing_condition(problem: Problem, run: PureRun, value: float) -> str | No
     return None
 
 
-def _confined(problem: Problem, outlook: Outlook, depth: int, fitting: dict[int, int]) -> bool:
+def confined(problem: Problem, outlook: Outlook, depth: int, fitting: dict[int, int]) -> bool:
     """Whether every job that fits at all lies inside one domain of the depth in some optimum.
 
     It does if its shape forbids all else, or, for a job that may be left out, if it has no positive utility otherwise.

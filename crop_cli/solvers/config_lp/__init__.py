@@ -1,0 +1,1 @@
+"""The domain-configuration LP and its rounding (model.md, section 9)."""

@@ -1,0 +1,89 @@
+"""From configurations back to jobs and nodes, and a second look at every domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crop_cli.model.problem import Placement
+from crop_cli.solvers.config_lp.configuration import Classes, Configuration, Groups, Slot
+from crop_cli.solvers.config_lp.pricing import Pricer
+from crop_cli.solvers.contract import Budget
+from crop_cli.solvers.greedy.finder import Place
+
+
+@dataclass(slots=True)
+class Kept:
+    """Jobs that have a place, each wholly inside one domain: its vertex, and the place."""
+
+    places: dict[int, tuple[int, Place]]
+
+    @property
+    def value(self) -> float:
+        """Sum of utilities."""
+        return float(sum(place.utility for _, place in self.places.values()))
+
+    @property
+    def placement(self) -> Placement:
+        """The places alone."""
+        return {job: dict(place.counts) for job, (_, place) in self.places.items()}
+
+
+def assign(choices: tuple[tuple[int, int, Configuration], ...], classes: Classes, groups: Groups) -> Kept:
+    """Give each group's best places to its jobs, as many as it has; places of other domains stay empty.
+
+    Parameters
+    ----------
+    choices
+        (class, position of the member, configuration) for every domain, one at most.
+    """
+    offers: list[list[tuple[float, int, int, Slot]]] = [[] for _ in range(len(groups))]
+    for c, position, configuration in choices:
+        for slot in configuration.slots:
+            offers[slot.group].append((-slot.utility, c, position, slot))
+    places = {}
+    for jobs, offered in zip(groups.members, offers, strict=True):
+        ranked = sorted(offered, key=lambda offer: offer[:3])
+        for job, (_, c, position, slot) in zip(jobs, ranked, strict=False):
+            nodes = classes.nodes[c][position]
+            counts = {nodes[at]: x for at, x in slot.workers}
+            places[job] = (classes.members[c][position], Place(counts, slot.utility))
+    return Kept(places)
+
+
+def rearrange(pricer: Pricer, kept: Kept, work: int, budget: Budget) -> None:
+    """Give every domain once more its best arrangement, beside what the others have; the value never falls.
+
+    What a domain takes from another is free there; what it held before and does not hold now is given up.
+
+    Parameters
+    ----------
+    work
+        `Pricer.work` at which it ends.
+    """
+    current = np.zeros(pricer.setting.problem.n_jobs)
+    inside: dict[int, set[int]] = {}
+    for job, (vertex, place) in kept.places.items():
+        current[job] = place.utility
+        inside.setdefault(vertex, set()).add(job)
+    for members in pricer.classes.members:
+        for vertex in members:
+            if budget.should_stop or pricer.work >= work:
+                return
+            mine = sorted(inside.get(vertex, ()))
+            held = float(current[mine].sum())
+            before = current[mine]
+            current[mine] = 0.0
+            arrangement = pricer.ask(vertex, current)
+            if arrangement.gain <= held * (1 + 1e-9):
+                current[mine] = before
+                continue
+            for job in mine:
+                del kept.places[job]
+            for job, place in arrangement.places.items():
+                if job in kept.places:
+                    inside[kept.places[job][0]].discard(job)
+                kept.places[job] = (vertex, place)
+                current[job] = place.utility
+            inside[vertex] = set(arrangement.places)

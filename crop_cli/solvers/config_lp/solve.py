@@ -1,0 +1,151 @@
+"""The engine: the configuration LP over the domains of one level, rounded, completed and improved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crop_cli.errors import BackendError
+from crop_cli.model.problem import Placement, Problem
+from crop_cli.solvers.config_lp.assign import assign, rearrange
+from crop_cli.solvers.config_lp.configuration import Classes, Groups, find_classes, widened
+from crop_cli.solvers.config_lp.guarantee import Evidence, guarantee
+from crop_cli.solvers.config_lp.master import MasterError
+from crop_cli.solvers.config_lp.pricing import DomainBound, Pricer, knapsack_bound, upper_bound
+from crop_cli.solvers.config_lp.relax import WORK, relax
+from crop_cli.solvers.config_lp.rounding import derandomise
+from crop_cli.solvers.contract import Answer, Budget, Event, Listener, Request
+from crop_cli.solvers.greedy.arrangement import ArrangementOracle, NodeArranger
+from crop_cli.solvers.greedy.board import Board
+from crop_cli.solvers.greedy.domains import choose_depth, deepest_fit
+from crop_cli.solvers.greedy.finder import Finder
+from crop_cli.solvers.greedy.guarantee import confined
+from crop_cli.solvers.greedy.inner import InnerGreedy
+from crop_cli.solvers.greedy.must import impossible, place_required
+from crop_cli.solvers.greedy.setting import THRIFT, Setting
+from crop_cli.solvers.greedy.solve import PREPARE, finish, improve, read_options
+
+SHARE_RELAX, SHARE_BOUND = 0.5, 0.5
+"""Most of the time left that the LP may take, and its proven bound after it."""
+
+REARRANGE = WORK // 4
+"""`Pricer.work` that the second look at the domains may add."""
+
+
+def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) -> Answer:
+    """Place jobs by the configuration LP of model.md section 9 and the rounding of Fleischer, Goemans, Mirrokni and
+    Sviridenko (SODA 2006), derandomised.
+
+    The level is chosen as the greedy does. What rounding leaves is completed and improved in the greedy's ways, which
+    never lowers F. Where every job is kept inside one domain of the level, the LP's bound is one of the optimum.
+
+    Raises
+    ------
+    UsageError
+        An option that it does not know.
+    BackendError
+        The LP solver failed.
+    """
+    forced, exact = read_options(problem, request, "config-lp")
+    proof = impossible(problem)
+    if proof is not None:
+        return Answer(None, "proved", infeasible=True, seconds={"solve": budget.elapsed}, notes=(proof,))
+    started = budget.elapsed
+    setting = Setting.of(problem, request.gap, budget, listen)
+    fitting = deepest_fit(problem, setting.finder, setting.likeness, budget.part(PREPARE))
+    depth = choose_depth(problem, fitting) if forced is None else forced
+    built = budget.elapsed
+    base, board, order = place_required(setting), Board.empty(problem), setting.orders()["dense"]
+    if base is not None:
+        board.load(base)
+        setting.offer(board)
+    for start in (request.start, base or {}):
+        if start is not None:
+            finish(setting, board, base, start, order)
+    listen(Event("phase", budget.elapsed, text="configuration LP"))
+    try:
+        run = _run(setting, depth, exact, request.seed)
+    except MasterError as error:
+        raise BackendError(f"HiGHS failed on the configuration LP: {error}") from error
+    finish(setting, board, base, run.placement, order)
+    if setting.best is not None:
+        improve(setting, np.random.default_rng(request.seed))
+    seconds = {"build": built - started, "solve": budget.elapsed - built}
+    # A job that fits only by the evaluator's tolerance is not in `fitting`: the bound looks at all jobs.
+    everywhere = dict.fromkeys(problem.open_jobs.tolist(), 0)
+    upper = run.evidence.upper
+    bound = None
+    if upper is not None and confined(problem, setting.outlook, depth, everywhere):
+        bound = problem.pinned_value + upper + 1e-9 * abs(problem.pinned_value)
+    reason = budget.stop_reason() if budget.should_stop else "completed"
+    if setting.best is None:
+        missing = "config-lp found no placement of all jobs that must run; that proves nothing, an exact solver decides"
+        return Answer(None, reason, bound=bound, seconds=seconds, notes=(missing,))
+    inside = confined(problem, setting.outlook, depth, fitting)
+    claim = guarantee(problem, run.classes, run.evidence, inside, setting.best_value)
+    return Answer(
+        setting.best, reason, bound=bound, guarantee=claim, seconds=seconds, notes=_notes(setting, depth, run)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The rounded LP of one level: each job at its place, the numbers behind the guarantee, rounds of pricing."""
+
+    classes: Classes
+    placement: Placement
+    evidence: Evidence
+    rounds: int
+
+
+def _run(setting: Setting, depth: int, exact: bool, seed: int) -> _Run:
+    """Relax, bound, round, and look at every domain once more."""
+    problem, budget = setting.problem, setting.budget
+    wide = widened(problem)
+    classes, groups = find_classes(wide, setting.outlook, setting.likeness, depth), Groups.of_problem(problem)
+    if not classes.count or not len(groups):
+        return _Run(classes, {}, Evidence(0.0, 0.0, 0.0), 0)
+    oracle, bound_of = _oracles(setting, wide, classes, exact, seed)
+    pricer = Pricer(setting, classes, groups, oracle)
+    relaxed = relax(pricer, budget.part(SHARE_RELAX))
+    upper = upper_bound(classes, groups, relaxed.prices, bound_of, budget.part(SHARE_BOUND))
+    kept = assign(derandomise(relaxed, classes, groups).choices, classes, groups)
+    evidence = Evidence(relaxed.value, upper, kept.value)
+    rearrange(pricer, kept, pricer.work + REARRANGE, budget)
+    return _Run(classes, kept.placement, evidence, relaxed.rounds)
+
+
+def _oracles(
+    setting: Setting, wide: Problem, classes: Classes, exact: bool, seed: int
+) -> tuple[ArrangementOracle, DomainBound]:
+    """The arrangement oracle of the level, and the bound of its gains that holds for the evaluator's tolerance too."""
+    problem, budget = setting.problem, setting.budget
+    in_nodes = NodeArranger(wide, setting.outlook)
+    inner = InnerGreedy(
+        wide, Finder(wide, setting.outlook, budget, THRIFT), in_nodes, np.arange(problem.tree.n_vertices)
+    )
+    at_nodes = classes.depth == problem.tree.max_depth
+    oracle: ArrangementOracle = setting.in_nodes if at_nodes else setting.inner
+    if exact:
+        from crop_cli.solvers.greedy.exact_arrangement import ExactArranger  # noqa: PLC0415 (loads scipy)
+
+        # Column generation asks often: a call may take the share that it would have in about ten rounds.
+        calls = 10 * len(classes.members)
+        oracle = ExactArranger(problem, oracle, setting.inner.ceiling, calls, budget, seed)
+        certain = ExactArranger(
+            wide, in_nodes if at_nodes else inner, inner.ceiling, len(classes.members), budget, seed
+        )
+        return oracle, lambda vertex, current: certain(vertex, current).bound
+    if at_nodes:
+        return oracle, lambda vertex, current: in_nodes(vertex, current).bound
+    return oracle, knapsack_bound(wide, inner)
+
+
+def _notes(setting: Setting, depth: int, run: _Run) -> tuple[str, ...]:
+    """What the user may want to know about the level."""
+    level = setting.problem.tree.level_name(depth)
+    notes = [f"configuration LP over {run.classes.count} {level} domains: {run.rounds} rounds of pricing"]
+    if run.classes.count == 1:
+        notes.append(f"one {level} domain is all there is: rounding has nothing to choose, as for the greedy")
+    return tuple(notes)
