@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crop_cli.model.problem import Placement
-from crop_cli.solvers.config_lp.configuration import Classes, Configuration, Groups, Slot
+from crop_cli.model.problem import Placement, Problem, utility
+from crop_cli.solvers.config_lp.configuration import Classes, Configuration, Groups, Slot, configuration_of
 from crop_cli.solvers.config_lp.pricing import Pricer
 from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.greedy.finder import Place
@@ -50,6 +50,34 @@ def assign(choices: tuple[tuple[int, int, Configuration], ...], classes: Classes
             counts = {nodes[at]: x for at, x in slot.workers}
             places[job] = (classes.members[c][position], Place(counts, slot.utility))
     return Kept(places)
+
+
+def confined_part(problem: Problem, classes: Classes, placement: Placement) -> Kept:
+    """The jobs of a placement that lie inside one of the domains and are worth something there."""
+    places = {}
+    domain = np.full(problem.n_nodes, -1, dtype=np.int64)
+    for members, below in zip(classes.members, classes.nodes, strict=True):
+        for vertex, nodes in zip(members, below, strict=True):
+            domain[list(nodes)] = vertex
+    for job, counts in placement.items():
+        inside = set(domain[list(counts)].tolist())
+        value = utility(problem, job, counts)
+        if len(inside) == 1 and inside != {-1} and value > 0:
+            places[job] = (inside.pop(), Place(dict(counts), value))
+    return Kept(places)
+
+
+def configurations_of(kept: Kept, classes: Classes, groups: Groups) -> list[Configuration]:
+    """What is kept, domain by domain; domains without a job are left out."""
+    inside: dict[int, dict[int, Place]] = {}
+    for job, (vertex, place) in kept.places.items():
+        inside.setdefault(vertex, {})[job] = place
+    return [
+        configuration_of(inside[vertex], groups, c, classes.nodes[c][position])
+        for c, members in enumerate(classes.members)
+        for position, vertex in enumerate(members)
+        if vertex in inside
+    ]
 
 
 def rearrange(pricer: Pricer, kept: Kept, work: int, budget: Budget) -> None:

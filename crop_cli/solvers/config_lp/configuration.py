@@ -12,8 +12,8 @@ import numpy as np
 
 from crop_cli.model.problem import IntArray, Problem
 from crop_cli.model.rules import TOLERANCE
-from crop_cli.solvers.greedy.arrangement import Arrangement
 from crop_cli.solvers.greedy.domains import Likeness, find_domains
+from crop_cli.solvers.greedy.finder import Place
 from crop_cli.solvers.greedy.outlook import Outlook
 
 
@@ -132,12 +132,12 @@ def find_classes(problem: Problem, outlook: Outlook, likeness: Likeness, depth: 
     )
 
 
-def configuration_of(arrangement: Arrangement, groups: Groups, of_class: int, nodes: tuple[int, ...]) -> Configuration:
+def configuration_of(places: dict[int, Place], groups: Groups, of_class: int, nodes: tuple[int, ...]) -> Configuration:
     """Forget which jobs and which domain of the class an arrangement is of; `nodes` are those of its domain."""
     position = {n: i for i, n in enumerate(nodes)}
     slots = sorted(
         Slot(int(groups.of[job]), place.utility, tuple(sorted((position[n], x) for n, x in place.counts.items())))
-        for job, place in arrangement.places.items()
+        for job, place in places.items()
         if place.utility > 0
     )
     return Configuration(of_class, tuple(slots), float(sum(slot.utility for slot in slots)))

@@ -75,7 +75,7 @@ class Pricer:
                 bound = arrangement.bound
             if arrangement.gain <= 0:
                 break
-            found.append(configuration_of(arrangement, self.groups, of_class, nodes))
+            found.append(configuration_of(arrangement.places, self.groups, of_class, nodes))
             for job, place in arrangement.places.items():
                 current[job] = max(current[job], place.utility)
         return bound, found

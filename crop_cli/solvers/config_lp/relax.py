@@ -55,8 +55,8 @@ class Relaxed:
     rounds: int
 
 
-def relax(pricer: Pricer, budget: Budget) -> Relaxed:
-    """Solve the configuration LP as far as work and budget allow.
+def relax(pricer: Pricer, known: list[Configuration], budget: Budget) -> Relaxed:
+    """Solve the configuration LP as far as work and budget allow, from known configurations on.
 
     The prices asked about lie between the best so far and the LP's; if they bring nothing that prices out, they move to
     the LP's own, and if these bring nothing either, the oracle knows no better point.
@@ -64,7 +64,7 @@ def relax(pricer: Pricer, budget: Budget) -> Relaxed:
     classes, groups = pricer.classes, pricer.groups
     unit = max(1e-9, float(np.max(pricer.setting.ceilings, initial=0.0)))
     master = Master(classes.size, groups.size, unit)
-    for configuration in _first(pricer, budget):
+    for configuration in (*known, *_first(pricer, budget)):
         master.add(configuration)
     best, least = _density_prices(pricer.setting, classes, groups), np.inf
     solved = master.solve(budget)

@@ -8,11 +8,11 @@ import numpy as np
 
 from crop_cli.errors import BackendError
 from crop_cli.model.problem import Placement, Problem
-from crop_cli.solvers.config_lp.assign import assign, rearrange
+from crop_cli.solvers.config_lp.assign import assign, configurations_of, confined_part, rearrange
 from crop_cli.solvers.config_lp.configuration import Classes, Groups, find_classes, widened
 from crop_cli.solvers.config_lp.guarantee import Evidence, guarantee
 from crop_cli.solvers.config_lp.master import MasterError
-from crop_cli.solvers.config_lp.pricing import DomainBound, Pricer, knapsack_bound, upper_bound
+from crop_cli.solvers.config_lp.pricing import SAFETY, DomainBound, Pricer, knapsack_bound, upper_bound
 from crop_cli.solvers.config_lp.relax import WORK, relax
 from crop_cli.solvers.config_lp.rounding import derandomise
 from crop_cli.solvers.contract import Answer, Budget, Event, Listener, Request
@@ -24,10 +24,10 @@ from crop_cli.solvers.greedy.guarantee import confined
 from crop_cli.solvers.greedy.inner import InnerGreedy
 from crop_cli.solvers.greedy.must import impossible, place_required
 from crop_cli.solvers.greedy.setting import THRIFT, Setting
-from crop_cli.solvers.greedy.solve import PREPARE, finish, improve, read_options
+from crop_cli.solvers.greedy.solve import PREPARE, finish, improve, read_options, strongest
 
-SHARE_RELAX, SHARE_BOUND = 0.5, 0.5
-"""Most of the time left that the LP may take, and its proven bound after it."""
+SHARE_START, SHARE_RELAX, SHARE_BOUND = 0.1, 0.5, 0.5
+"""Most of the time left that the start, the LP and its proven bound may take, one after another."""
 
 REARRANGE = WORK // 4
 """`Pricer.work` that the second look at the domains may add."""
@@ -64,39 +64,56 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
         if start is not None:
             finish(setting, board, base, start, order)
     listen(Event("phase", budget.elapsed, text="configuration LP"))
-    try:
-        run = _run(setting, depth, exact, request.seed)
-    except MasterError as error:
-        raise BackendError(f"HiGHS failed on the configuration LP: {error}") from error
-    finish(setting, board, base, run.placement, order)
+    runs: list[_Run] = []
+    for d in dict.fromkeys((depth, problem.tree.max_depth)):
+        try:
+            runs.append(_run(setting, d, exact, request.seed))
+        except MasterError as error:
+            raise BackendError(f"HiGHS failed on the configuration LP: {error}") from error
+        finish(setting, board, base, runs[-1].placement, order)
     if setting.best is not None:
         improve(setting, np.random.default_rng(request.seed))
     seconds = {"build": built - started, "solve": budget.elapsed - built}
-    # A job that fits only by the evaluator's tolerance is not in `fitting`: the bound looks at all jobs.
-    everywhere = dict.fromkeys(problem.open_jobs.tolist(), 0)
-    upper = run.evidence.upper
-    bound = None
-    if upper is not None and confined(problem, setting.outlook, depth, everywhere):
-        bound = problem.pinned_value + upper + 1e-9 * abs(problem.pinned_value)
+    bound = min((run.bound for run in runs if run.bound is not None), default=None)
     reason = budget.stop_reason() if budget.should_stop else "completed"
     if setting.best is None:
         missing = "config-lp found no placement of all jobs that must run; that proves nothing, an exact solver decides"
         return Answer(None, reason, bound=bound, seconds=seconds, notes=(missing,))
-    inside = confined(problem, setting.outlook, depth, fitting)
-    claim = guarantee(problem, run.classes, run.evidence, inside, setting.best_value)
-    return Answer(
-        setting.best, reason, bound=bound, guarantee=claim, seconds=seconds, notes=_notes(setting, depth, run)
-    )
+    claims = [
+        guarantee(
+            problem,
+            run.classes,
+            run.evidence,
+            confined(problem, setting.outlook, run.classes.depth, fitting),
+            setting.best_value,
+        )
+        for run in runs
+    ]
+    notes = tuple(note for run in runs for note in run.notes)
+    return Answer(setting.best, reason, bound=bound, guarantee=strongest(claims), seconds=seconds, notes=notes)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The rounded LP of one level: each job at its place, the numbers behind the guarantee, rounds of pricing."""
+    """The rounded LP of one level.
+
+    Attributes
+    ----------
+    placement
+        Jobs at their places, each inside one domain.
+    evidence
+        The numbers behind the guarantee.
+    bound
+        Upper bound of F, where every job is kept inside one domain.
+    notes
+        What the user may want to know.
+    """
 
     classes: Classes
     placement: Placement
     evidence: Evidence
-    rounds: int
+    bound: float | None
+    notes: tuple[str, ...]
 
 
 def _run(setting: Setting, depth: int, exact: bool, seed: int) -> _Run:
@@ -104,16 +121,36 @@ def _run(setting: Setting, depth: int, exact: bool, seed: int) -> _Run:
     problem, budget = setting.problem, setting.budget
     wide = widened(problem)
     classes, groups = find_classes(wide, setting.outlook, setting.likeness, depth), Groups.of_problem(problem)
-    if not classes.count or not len(groups):
-        return _Run(classes, {}, Evidence(0.0, 0.0, 0.0), 0)
+    if not classes.count:
+        return _Run(classes, {}, Evidence(0.0, 0.0, 0.0), _bound(setting, depth, 0.0), ())
     oracle, bound_of = _oracles(setting, wide, classes, exact, seed)
     pricer = Pricer(setting, classes, groups, oracle)
-    relaxed = relax(pricer, budget.part(SHARE_RELAX))
+    start = confined_part(problem, classes, setting.best or {})
+    known = configurations_of(start, classes, groups)
+    rearrange(pricer, start, REARRANGE, budget.part(SHARE_START))
+    known += configurations_of(start, classes, groups)
+    relaxed = relax(pricer, known, budget.part(SHARE_RELAX))
     upper = upper_bound(classes, groups, relaxed.prices, bound_of, budget.part(SHARE_BOUND))
     kept = assign(derandomise(relaxed, classes, groups).choices, classes, groups)
     evidence = Evidence(relaxed.value, upper, kept.value)
     rearrange(pricer, kept, pricer.work + REARRANGE, budget)
-    return _Run(classes, kept.placement, evidence, relaxed.rounds)
+    level = problem.tree.level_name(depth)
+    notes = [f"configuration LP over {classes.count} {level} domains: {relaxed.rounds} rounds of pricing"]
+    if classes.count == 1:
+        notes.append(f"one {level} domain is all there is: rounding has nothing to choose, as for the greedy")
+    return _Run(classes, kept.placement, evidence, _bound(setting, depth, upper), tuple(notes))
+
+
+def _bound(setting: Setting, depth: int, upper: float | None) -> float | None:
+    """Bound of F from one of the configuration LP, if every job is kept inside one domain of the level.
+
+    Every open job counts, also one that fits nowhere: it might by the evaluator's tolerance.
+    """
+    problem = setting.problem
+    jobs = dict.fromkeys(problem.open_jobs.tolist(), 0)
+    if upper is None or not confined(problem, setting.outlook, depth, jobs):
+        return None
+    return problem.pinned_value + upper + SAFETY * abs(problem.pinned_value)
 
 
 def _oracles(
@@ -140,12 +177,3 @@ def _oracles(
     if at_nodes:
         return oracle, lambda vertex, current: in_nodes(vertex, current).bound
     return oracle, knapsack_bound(wide, inner)
-
-
-def _notes(setting: Setting, depth: int, run: _Run) -> tuple[str, ...]:
-    """What the user may want to know about the level."""
-    level = setting.problem.tree.level_name(depth)
-    notes = [f"configuration LP over {run.classes.count} {level} domains: {run.rounds} rounds of pricing"]
-    if run.classes.count == 1:
-        notes.append(f"one {level} domain is all there is: rounding has nothing to choose, as for the greedy")
-    return tuple(notes)

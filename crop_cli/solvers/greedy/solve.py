@@ -86,7 +86,7 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
         )
         return Answer(None, reason, seconds=seconds, notes=(missing,))
     claims = [guarantee(problem, setting.outlook, run, fitting, setting.best_value) for run in runs]
-    return Answer(setting.best, reason, guarantee=_strongest(claims), seconds=seconds)
+    return Answer(setting.best, reason, guarantee=strongest(claims), seconds=seconds)
 
 
 def read_options(problem: Problem, request: Request, who: str = "the greedy") -> tuple[int | None, bool]:
@@ -190,7 +190,7 @@ def _share(setting: Setting, limits: tuple[int, int, int]) -> int:
     return max(least, min(most, work // max(1, setting.problem.n_nodes)))
 
 
-def _strongest(claims: list[Guarantee]) -> Guarantee:
+def strongest(claims: list[Guarantee]) -> Guarantee:
     """A factor of the optimum before one of confined placements, and that of the larger domains before the other."""
     proved = [claim for claim in claims if claim.a_priori is not None]
     of_optimum = [claim for claim in proved if claim.relative_to == "optimum"]
