@@ -1,4 +1,4 @@
-"""The Python API: load, solve, bound, check.
+"""The Python API: load, solve, bound, check, explain.
 
 Every function takes an instance as a path, as the `Loaded` that `load` returns, or as an `Instance` made in Python,
 which is validated first. Nothing here prints, installs signal handlers or ends the process.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from crop_cli._version import __version__
-from crop_cli.errors import InputError, UsageError
+from crop_cli.errors import InputError, UsageError, ViolationError
 from crop_cli.model.instance import Instance
 from crop_cli.model.io import Loaded, load_instance, load_solution
 from crop_cli.model.problem import Problem, compile_problem
@@ -22,8 +23,14 @@ from crop_cli.solvers.auto import Outcome, run
 from crop_cli.solvers.contract import Budget, Event, Listener, Request
 from crop_cli.verify import Report, verify
 
+if TYPE_CHECKING:
+    from crop_cli.explanation.answers import Explanation
+
 DEFAULT_TIME_LIMIT = 60.0
 """Seconds."""
+
+DEFAULT_EXPLAIN_GAP = 1e-3
+"""Gap at which `explain` ends a search: differences between placements are told, not proved."""
 
 MOST_THREADS = 1024
 """More is a slip: HiGHS starts as many as it is told to, CP-SAT refuses 10,000."""
@@ -168,6 +175,65 @@ def check(source: Source, solution: str | Path | Solution) -> Report:
     return verify(loaded.instance, claimed, loaded.sha256 or None)
 
 
+def explain(
+    source: Source,
+    solution: str | Path | Solution | None = None,
+    *,
+    jobs: list[str] | None = None,
+    solver: str = "auto",
+    time_limit: float | None = DEFAULT_TIME_LIMIT,
+    gap: float = DEFAULT_EXPLAIN_GAP,
+    seed: int = 0,
+    threads: int = 1,
+    budget: Budget | None = None,
+    listen: Listener | None = None,
+) -> Explanation:
+    """Why jobs are where they are, or wait, and what would admit those that wait.
+
+    Parameters
+    ----------
+    source
+        The instance.
+    solution
+        What is explained: a solution or the path of its file; None: the instance is solved first, in half of the time.
+    jobs
+        Names of jobs to explain in detail: what they displace, and the smallest changes that admit them. None: all jobs
+        that wait, without these.
+    solver, time_limit, gap, seed, threads, budget, listen
+        As for `solve`, for this and for solving again.
+
+    Raises
+    ------
+    ViolationError
+        If the solution does not hold for the instance.
+    InputError, UsageError, BackendError
+        As for `solve`; also UsageError for an unknown job.
+    """
+    from crop_cli.explanation.explain import How, known_jobs  # noqa: PLC0415 (only this function needs it)
+    from crop_cli.explanation.explain import explain as answer  # noqa: PLC0415
+
+    check_options(time_limit=time_limit, gap=gap, seed=seed, threads=threads)
+    engine = registry.find(solver)
+    engine.require()
+    budget = budget or Budget(time_limit)
+    loaded = _loaded(source)
+    names = known_jobs(jobs or [], loaded.instance)
+    if solution is None:
+        claimed = solve(
+            loaded, solver=solver, gap=gap, seed=seed, threads=threads, budget=budget.part(0.5), listen=listen
+        )
+    else:
+        claimed = solution if isinstance(solution, Solution) else load_solution(solution)
+        report = verify(loaded.instance, claimed, loaded.sha256 or None)
+        if not report.ok:
+            more = f" and {len(report.violations) - 1} more" if len(report.violations) > 1 else ""
+            raise ViolationError(
+                f"the solution does not hold for this instance: {report.violations[0].message}{more} (see crop check)"
+            )
+    request = Request(gap=gap, seed=seed, threads=threads)
+    return answer(loaded.instance, claimed, names, How(engine, request, budget))
+
+
 def check_options(*, time_limit: float | None = None, gap: float = 0.0, seed: int = 0, threads: int = 1) -> None:
     """Refuse values that no solver could honour.
 
@@ -220,7 +286,7 @@ def _jobs(problem: Problem, outcome: Outcome) -> tuple[list[PlacedJob], list[Unp
 
 def _prices(problem: Problem, outcome: Outcome, budget: Budget) -> SolutionPrices | None:
     """The prices of the bound, where it has some; an interrupted run leaves them out."""
-    from crop_cli.explain.prices import price_report  # noqa: PLC0415 (only runs that have prices need it)
+    from crop_cli.explanation.prices import price_report  # noqa: PLC0415 (only runs that have prices need it)
 
     if outcome.prices is None or outcome.bound is None or budget.interrupted:
         return None

@@ -44,3 +44,7 @@ class UsageError(CropError):
 
 class BackendError(CropError):
     """A solver library failed, is not installed, or gave an answer that the evaluator refused."""
+
+
+class ViolationError(CropError):
+    """A solution that does not hold for its instance."""

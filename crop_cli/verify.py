@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from crop_cli.explain.check_prices import check_prices
+from crop_cli.explanation.check_prices import check_prices
 from crop_cli.model.certificate import TOLERANCE, gap_of, proof_scale, ratio_of
 from crop_cli.model.evaluate import Evaluation, evaluate
 from crop_cli.model.instance import Instance

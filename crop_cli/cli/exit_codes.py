@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from crop_cli.errors import BackendError, CropError, InputError, UsageError
+from crop_cli.errors import BackendError, CropError, InputError, UsageError, ViolationError
 
 if TYPE_CHECKING:
     from crop_cli.model.solution import Solution
@@ -34,6 +34,8 @@ def of_error(error: CropError) -> ExitCode:
         return ExitCode.BAD_INPUT
     if isinstance(error, BackendError):
         return ExitCode.BACK_END
+    if isinstance(error, ViolationError):
+        return ExitCode.VIOLATIONS
     return ExitCode.INTERNAL
 
 

@@ -12,6 +12,7 @@ from crop_cli._version import __version__
 from crop_cli.cli.check import check
 from crop_cli.cli.environment import Environment
 from crop_cli.cli.exit_codes import ExitCode, of_error
+from crop_cli.cli.explain import explain
 from crop_cli.cli.schema import schema
 from crop_cli.cli.solve import solve
 from crop_cli.cli.solvers import solvers
@@ -72,6 +73,7 @@ def crop(
 
 app.command()(solve)
 app.command()(check)
+app.command()(explain)
 app.command()(solvers)
 app.command()(schema)
 

@@ -37,6 +37,11 @@ def dump_solution(solution: Solution) -> bytes:
     return lay_out(msgspec.to_builtins(solution))
 
 
+def dump_explanation(explanation: msgspec.Struct) -> bytes:
+    """The document of an explanation, laid out like a solution."""
+    return lay_out(msgspec.to_builtins(explanation))
+
+
 def _without_defaults(value: Any) -> Any:
     """A struct as plain objects. Fields that equal their default are left out, whole floats lose the decimal point."""
     if isinstance(value, msgspec.Struct):

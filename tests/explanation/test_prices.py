@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import crop_cli
-from crop_cli.explain.prices import prices_of
+from crop_cli.explanation.prices import prices_of
 from crop_cli.model.dump import dump_solution
 from crop_cli.model.instance import Instance
 from crop_cli.model.problem import compile_problem

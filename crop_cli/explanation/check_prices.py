@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from crop_cli.explain.prices import areas, excludes, prices_of, proven, values_at
+from crop_cli.explanation.prices import areas, excludes, prices_of, proven, values_at
 from crop_cli.model.certificate import TOLERANCE, proof_scale
 from crop_cli.model.instance import Instance
 from crop_cli.model.problem import Problem, compile_problem
