@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crop_cli.model.problem import Placement, Problem, utility
+from crop_cli.model.problem import FloatArray, Placement, Problem, utility
 from crop_cli.solvers.config_lp.configuration import Classes, Configuration, Groups, Slot, configuration_of
 from crop_cli.solvers.config_lp.pricing import Pricer
 from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.greedy.finder import Place
+
+RISE = 1e-6
+"""Least rise, in units of the largest utility, for which a domain is arranged anew."""
 
 
 @dataclass(slots=True)
@@ -81,9 +84,10 @@ def configurations_of(kept: Kept, classes: Classes, groups: Groups) -> list[Conf
 
 
 def rearrange(pricer: Pricer, kept: Kept, work: int, budget: Budget) -> None:
-    """Give every domain once more its best arrangement, beside what the others have; the value never falls.
+    """Give the domains in turn their best arrangement beside what the others have, until a round gains nothing.
 
-    What a domain takes from another is free there; what it held before and does not hold now is given up.
+    What a domain takes from another is free there; what it held before and does not hold now is given up. The value
+    never falls.
 
     Parameters
     ----------
@@ -95,23 +99,31 @@ def rearrange(pricer: Pricer, kept: Kept, work: int, budget: Budget) -> None:
     for job, (vertex, place) in kept.places.items():
         current[job] = place.utility
         inside.setdefault(vertex, set()).add(job)
-    for members in pricer.classes.members:
-        for vertex in members:
+    vertices = [vertex for members in pricer.classes.members for vertex in members]
+    rose = True
+    while rose:
+        rose = False
+        for vertex in vertices:
             if budget.should_stop or pricer.work >= work:
                 return
-            mine = sorted(inside.get(vertex, ()))
-            held = float(current[mine].sum())
-            before = current[mine]
-            current[mine] = 0.0
-            arrangement = pricer.ask(vertex, current)
-            if arrangement.gain <= held * (1 + 1e-9):
-                current[mine] = before
-                continue
-            for job in mine:
-                del kept.places[job]
-            for job, place in arrangement.places.items():
-                if job in kept.places:
-                    inside[kept.places[job][0]].discard(job)
-                kept.places[job] = (vertex, place)
-                current[job] = place.utility
-            inside[vertex] = set(arrangement.places)
+            rose |= _rearrange_one(pricer, kept, vertex, current, inside)
+
+
+def _rearrange_one(pricer: Pricer, kept: Kept, vertex: int, current: FloatArray, inside: dict[int, set[int]]) -> bool:
+    """Arrange one domain anew; true if the value rose. `current` and `inside` say the same as `kept` and follow it."""
+    mine = sorted(inside.get(vertex, ()))
+    before = current[mine]
+    current[mine] = 0.0
+    arrangement = pricer.ask(vertex, current)
+    if arrangement.gain <= float(before.sum()) + RISE * pricer.unit:
+        current[mine] = before
+        return False
+    for job in mine:
+        del kept.places[job]
+    for job, place in arrangement.places.items():
+        if job in kept.places:
+            inside[kept.places[job][0]].discard(job)
+        kept.places[job] = (vertex, place)
+        current[job] = place.utility
+    inside[vertex] = set(arrangement.places)
+    return True

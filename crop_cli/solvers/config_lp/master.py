@@ -87,6 +87,8 @@ class Master:
             HiGHS ended otherwise than with an optimum.
         """
         while not budget.should_stop:
+            if not self.configurations:  # HiGHS calls a model without columns empty, not solved
+                return Solved(0.0, np.zeros(self._n_classes), np.zeros(self._n_groups), np.zeros(0))
             self._highs.run()
             status = self._highs.getModelStatus()
             if status == highspy.HighsModelStatus.kOptimal:

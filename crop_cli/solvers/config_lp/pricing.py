@@ -22,8 +22,8 @@ from crop_cli.solvers.greedy.setting import Setting
 SAFETY = 1e-9
 """Share of the sum of all terms' sizes that is added to a bound: well above what rounding can take off."""
 
-CALL = 150
-"""Work of a call of the oracle beside what `Finder.work` counts; to it comes a quarter for each open job."""
+CALL = 20
+"""Work of a call of the oracle beside what `Finder.work` counts; to it comes what looking through the jobs costs."""
 
 DomainBound = Callable[[int, FloatArray], float]
 """From a domain's vertex and every job's price to a number that no arrangement's gain there exceeds."""
@@ -45,6 +45,11 @@ class Pricer:
     oracle: ArrangementOracle
     work: int = 0
 
+    @property
+    def unit(self) -> float:
+        """About the largest utility of a job, by which tolerances are measured."""
+        return max(1e-9, float(np.max(self.setting.ceilings, initial=0.0)))
+
     def of_jobs(self, prices: FloatArray) -> FloatArray:
         """(J) price of every job from (G) prices of groups; 0 for jobs that are not open."""
         return np.append(prices, 0.0)[self.groups.of]
@@ -53,7 +58,8 @@ class Pricer:
         """The oracle's answer for one domain, its work counted."""
         before = self.setting.finder.work
         arrangement = self.oracle(vertex, current)
-        self.work += self.setting.finder.work - before + CALL + len(self.setting.problem.open_jobs) // 4
+        jobs, at_nodes = len(self.setting.problem.open_jobs), self.classes.depth == self.setting.problem.tree.max_depth
+        self.work += self.setting.finder.work - before + (CALL + jobs // 32 if at_nodes else CALL + 3 * jobs)
         return arrangement
 
     def best(self, of_class: int, current: FloatArray, most: int) -> tuple[float, list[Configuration]]:

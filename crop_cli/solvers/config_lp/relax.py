@@ -62,7 +62,7 @@ def relax(pricer: Pricer, known: list[Configuration], budget: Budget) -> Relaxed
     the LP's own, and if these bring nothing either, the oracle knows no better point.
     """
     classes, groups = pricer.classes, pricer.groups
-    unit = max(1e-9, float(np.max(pricer.setting.ceilings, initial=0.0)))
+    unit = pricer.unit
     master = Master(classes.size, groups.size, unit)
     for configuration in (*known, *_first(pricer, budget)):
         master.add(configuration)
