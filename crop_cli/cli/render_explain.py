@@ -9,6 +9,9 @@ from crop_cli.cli.report import Report, Table
 from crop_cli.explanation.answers import Change, Displaced, Explanation, JobAnswer, Place, UplinkUse
 from crop_cli.names import compress, number, percent, plural
 
+MOST_GROUPS = 6
+"""Groups of nodes of a place that are shown unless all are asked for."""
+
 CSV_COLUMNS = [
     "job",
     "gpus",
@@ -34,8 +37,10 @@ def explanation_reports(found: Explanation, *, full: bool = False) -> list[Repor
         ("bound", "unknown" if found.bound is None else f"{found.bound:.9g}"),
     ]
     if found.detailed:
-        return [Report(facts), *(_job(answer) for answer in found.jobs)]
-    facts.append(("waiting", plural(len(found.jobs), "job")))
+        most = None if full else MOST_GROUPS
+        return [Report(facts), *(_job(answer, most) for answer in found.jobs)]
+    left = f" ({found.jobs_left} of them not looked at: the time was over)" if found.jobs_left else ""
+    facts.append(("waiting", plural(len(found.jobs) + found.jobs_left, "job") + left))
     tables = [_waiting(found.jobs), _uplinks(found.uplinks, full=full), *price_tables(found.prices, full=full)]
     return [Report(facts, tables)]
 
@@ -91,31 +96,40 @@ def _uplinks(uplinks: list[UplinkUse], *, full: bool) -> Table:
     return Table("Uplinks that are nearly full or have a price", ["uplink", "reserved", "price"], rows, frozenset({2}))
 
 
-def _job(answer: JobAnswer) -> Report:
+def _job(answer: JobAnswer, most: int | None) -> Report:
     facts = [("job", f"{answer.job} ({plural(answer.gpus, 'GPU')}, weight {number(answer.weight)})")]
-    facts.append(("placed", _place(answer.place) if answer.place is not None else f"no: {answer.limit or 'unknown'}"))
-    facts.append(("best if empty", _place(answer.best_empty)))
-    facts.append(("best now", _place(answer.best_now)))
+    facts.append(
+        ("placed", _place(answer.place, most) if answer.place is not None else f"no: {answer.limit or 'unknown'}")
+    )
+    facts.append(("best if empty", _place(answer.best_empty, most)))
+    facts.append(("best now", _place(answer.best_now, most)))
     if answer.value_at_prices is not None:
         facts.append(("at the prices", _at_prices(answer)))
     if answer.displaced is not None:
-        facts += _displaced(answer.displaced)
+        facts += _displaced(answer.displaced, most)
     if answer.displaced_note:
         facts.append(("displaces", answer.displaced_note))
     if answer.changes_note:
         facts.append(("changes", answer.changes_note))
-    rows = [_change(change) for change in answer.changes]
+    rows = [_change(change, most) for change in answer.changes]
     title = f"Changes that admit {answer.job}, each alone, all others unmoved"
     return Report(facts, [Table(title, ["change", "then on", "utility", "smallest", "checked"], rows, frozenset({2}))])
 
 
-def _place(place: Place | None) -> str:
+def _place(place: Place | None, most: int | None) -> str:
     if place is None:
         return "none"
     inside = f"inside one {place.level}" if place.level != "cluster" else "across the cluster"
-    return (
-        f"{nodes_text(place.nodes)} ({inside}, efficiency {percent(place.efficiency)}, utility {number(place.utility)})"
-    )
+    worth = f"efficiency {percent(place.efficiency)}, utility {number(place.utility)}"
+    return f"{_nodes(place.nodes, most)} ({inside}, {worth})"
+
+
+def _nodes(nodes: dict[str, int], most: int | None) -> str:
+    """Workers per node, the first groups of equal neighbours only."""
+    groups = nodes_text(nodes).split(" ")
+    if most is None or len(groups) <= most:
+        return " ".join(groups)
+    return f"{' '.join(groups[:most])} and {len(groups) - most} more (-v)"
 
 
 def _at_prices(answer: JobAnswer) -> str:
@@ -129,12 +143,12 @@ def _at_prices(answer: JobAnswer) -> str:
     return f"{value} more than what it takes: not priced out"
 
 
-def _displaced(displaced: Displaced) -> list[tuple[str, str]]:
+def _displaced(displaced: Displaced, most: int | None) -> list[tuple[str, str]]:
     """The best placement with the job in it."""
     change = displaced.objective_change
     facts = [
-        ("if placed", f"on {_place(displaced.place)}"),
-        ("objective", f"{'+' if change >= 0 else ''}{number(change)} (best found, by {displaced.found_by})"),
+        ("if placed", f"on {_place(displaced.place, most)}"),
+        ("F changes by", f"{'+' if change >= 0 else ''}{number(change)} (best found, by {displaced.found_by})"),
         ("displaces", compress(displaced.lost, 12) or "no job"),
     ]
     if displaced.gained:
@@ -144,10 +158,10 @@ def _displaced(displaced: Displaced) -> list[tuple[str, str]]:
     return facts
 
 
-def _change(change: Change) -> list[str]:
+def _change(change: Change, most: int | None) -> list[str]:
     return [
         change.text,
-        nodes_text(change.place.nodes),
+        _nodes(change.place.nodes, most),
         number(change.place.utility),
         "yes" if change.minimal else "not proved",
         "verified" if change.verified else "no",

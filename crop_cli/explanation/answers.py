@@ -116,7 +116,19 @@ class UplinkUse(Struct, frozen=True):
 
 
 class Explanation(Struct, frozen=True):
-    """The answer. `detailed`: jobs were asked for by name, so that displacement and changes were looked for."""
+    """The answer.
+
+    Attributes
+    ----------
+    detailed
+        Jobs were asked for by name, so that displacement and changes were looked for.
+    jobs, jobs_left
+        These jobs, or else those that wait; and how many of them the time did not last for.
+    uplinks
+        Those that are nearly full or have a price.
+    prices
+        The solution's, or computed here where it has none.
+    """
 
     format: Literal["crop-explanation/1"]
     instance: str
@@ -127,6 +139,7 @@ class Explanation(Struct, frozen=True):
     bound: float | None
     detailed: bool
     jobs: list[JobAnswer]
+    jobs_left: int
     uplinks: list[UplinkUse]
     prices: SolutionPrices | None
     total_s: float

@@ -58,7 +58,7 @@ def force(scene: Scene, job: int, at: Counts | None, engine: Engine, request: Re
             answer = outcome.placement if at is None else {**outcome.placement, job: at}
             _offer(scene, found, engine.name, answer)
         elif outcome.status == "infeasible":
-            note = "no placement has the job in it: the jobs that must run leave no room for it (proved)"
+            note = "no placement has the job in it, whatever other job gives way (proved)"
     if not found:
         return Forced(None, note)
     objective, how, placement = max(found, key=lambda each: each[0])

@@ -13,7 +13,7 @@ from crop_cli.explanation.answers import Change, Displaced, Explanation, JobAnsw
 from crop_cli.explanation.displace import force
 from crop_cli.explanation.free import to_free
 from crop_cli.explanation.grow import more_nodes
-from crop_cli.explanation.prices import prices_of
+from crop_cli.explanation.prices import price_report, prices_of
 from crop_cli.explanation.relax import relaxations
 from crop_cli.explanation.scene import Scene, best_place
 from crop_cli.explanation.uplinks import more_bandwidth
@@ -21,11 +21,12 @@ from crop_cli.model.evaluate import evaluate
 from crop_cli.model.instance import Instance
 from crop_cli.model.load import uplink_traffic
 from crop_cli.model.problem import Problem, compile_problem
-from crop_cli.model.solution import Solution
+from crop_cli.model.solution import Solution, SolutionPrices
 from crop_cli.model.topology import Vertex
 from crop_cli.names import one
 from crop_cli.reasons.fits import Room
 from crop_cli.reasons.unplaced import NOTHING, unplaced_reasons
+from crop_cli.solvers.bounds import upper_bound
 from crop_cli.solvers.contract import Budget, Request
 from crop_cli.solvers.oracle import Prices, best_placement
 from crop_cli.solvers.registry import Engine
@@ -38,6 +39,9 @@ NEARLY_FULL = 0.9
 
 SHARE_FORCED = 0.6
 """Most of a job's time that is spent on solving again."""
+
+SHARE_PRICES = 0.2
+"""Most of the time that is spent on prices where the solution has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +78,22 @@ def explain(instance: Instance, solution: Solution, names: list[str], how: How) 
     scene = _scene(instance, problem, solution)
     placement = None if scene.objective is None else scene.placement
     reasons = unplaced_reasons(problem, placement, proved=solution.status in ("optimal", "infeasible"))
+    if solution.prices is None and scene.objective is not None:
+        solution = msgspec.structs.replace(solution, prices=_priced(scene, scene.objective, how.budget))
     prices = None if solution.prices is None else prices_of(problem, solution.prices)
-    answers = []
-    for i, job in enumerate(asked or reasons):
-        answer = _plain(scene, job, reasons.get(job), prices, solution)
-        if asked:
-            answer = _detailed(scene, job, answer, how, how.budget.part(1 / (len(asked) - i)))
-        elif how.budget.should_stop:
-            break
-        answers.append(answer)
+    if asked:
+        answers = [
+            _detailed(
+                scene,
+                job,
+                _plain(scene, job, reasons.get(job), prices, solution),
+                how,
+                how.budget.part(1 / (len(asked) - i)),
+            )
+            for i, job in enumerate(asked)
+        ]
+    else:
+        answers = _all_waiting(scene, reasons, prices, solution, how.budget)
     return Explanation(
         format="crop-explanation/1",
         instance=instance.name,
@@ -93,6 +104,7 @@ def explain(instance: Instance, solution: Solution, names: list[str], how: How) 
         bound=solution.bound,
         detailed=bool(asked),
         jobs=answers,
+        jobs_left=0 if asked else len(reasons) - len(answers),
         uplinks=_uplinks(scene, prices),
         prices=solution.prices,
         total_s=how.budget.elapsed,
@@ -127,6 +139,14 @@ def _scene(instance: Instance, problem: Problem, solution: Solution) -> Scene:
     return Scene(instance, problem, placement, solution.objective)
 
 
+def _priced(scene: Scene, objective: float, budget: Budget) -> SolutionPrices | None:
+    """Prices of a bound that is computed for the purpose, where the solution has none."""
+    found = upper_bound(scene.problem, budget.part(SHARE_PRICES), target=objective, start=scene.placement)
+    if found.prices is None:
+        return None
+    return price_report(scene.problem, found.prices, scene.placement, objective, budget)
+
+
 def _plain(scene: Scene, job: int, reason: str | None, prices: Prices | None, solution: Solution) -> JobAnswer:
     """What the oracle alone says about a job."""
     problem, data = scene.problem, scene.instance.jobs[job]
@@ -150,10 +170,33 @@ def _plain(scene: Scene, job: int, reason: str | None, prices: Prices | None, so
     )
 
 
+def _all_waiting(
+    scene: Scene, reasons: dict[int, str], prices: Prices | None, solution: Solution, budget: Budget
+) -> list[JobAnswer]:
+    """Plain answers for jobs that wait, as far as the time lasts; jobs with the same data share one."""
+    of_kind: dict[int, JobAnswer] = {}
+    answers = []
+    for job, reason in reasons.items():
+        if job in scene.problem.current:
+            answers.append(_plain(scene, job, reason, prices, solution))
+            continue
+        kind = int(scene.problem.kind_of[job])
+        if kind not in of_kind:
+            if budget.should_stop:
+                break
+            of_kind[kind] = _plain(scene, job, reason, prices, solution)
+        answers.append(msgspec.structs.replace(of_kind[kind], job=scene.problem.job_names[job], limit=reason))
+    return answers
+
+
 def _detailed(scene: Scene, job: int, plain: JobAnswer, how: How, budget: Budget) -> JobAnswer:
     """With what it displaces, and what would admit it."""
     if scene.objective is None:
-        return _with(plain, note="there is no placement to explain: no other jobs to displace, nothing to change")
+        changes, changes_note = (
+            ([], "it fits by itself") if plain.best_now is not None else _changes(scene, job, budget)
+        )
+        note = "there is no placement; the changes are those that admit it beside jobs that run and may not move"
+        return _with(plain, note=note, changes=changes, changes_note=changes_note)
     if job in scene.problem.pinned:
         return _with(plain, note="the job runs and may not move")
     if plain.place is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -42,17 +41,24 @@ def more_nodes(fixed: Fixed, stop: Stop) -> Iterator[Change]:
 
 
 def _templates(fixed: Fixed) -> list[Node]:
-    """One node of each type that can hold a worker, without its name, load, state and place; most frequent first."""
+    """One node of each type that can hold a worker, the most frequent type first.
+
+    Of nodes that differ in slowdown and failures alone, the soundest stands for the type.
+    """
     problem = fixed.problem
-    kind = problem.kind(fixed.index)
-    usable = set(np.flatnonzero(np.isfinite(kind.compute_s[problem.hardware_of])).tolist())
-    plain = [
-        msgspec.structs.replace(node, name="", used={}, state="up", parent=None)
-        for node in fixed.instance.cluster.nodes
-        if problem.node_index[node.name] in usable and _holds(fixed, node) > 0
-    ]
-    keys = Counter(msgspec.json.encode(node) for node in plain)
-    return [msgspec.json.decode(key, type=Node) for key, _ in keys.most_common()]
+    usable = np.isfinite(problem.kind(fixed.index).compute_s[problem.hardware_of])
+    types: dict[object, list[Node]] = {}
+    for node in fixed.instance.cluster.nodes:
+        if usable[problem.node_index[node.name]] and _holds(fixed, node) > 0:
+            types.setdefault(_type(node), []).append(node)
+    ranked = sorted(types.values(), key=len, reverse=True)
+    return [min(nodes, key=lambda node: (node.slowdown, node.failures_per_day)) for nodes in ranked]
+
+
+def _type(node: Node) -> object:
+    """Equal for nodes that were bought alike."""
+    resources = tuple(sorted(node.resources.items()))
+    return node.gpus, node.gpu_type, node.gpu_link_gbps, node.fabric_gbps, node.uplink_gbps, resources
 
 
 def _holds(fixed: Fixed, node: Node) -> int:
@@ -72,11 +78,7 @@ def _parents(fixed: Fixed, template: Node) -> list[tuple[str | None, bool]]:
     if len(cluster.levels) == 1:
         return [(None, False)]
     tree = problem.tree
-    like = [
-        problem.node_index[node.name]
-        for node in cluster.nodes
-        if msgspec.structs.replace(node, name="", used={}, state="up", parent=None) == template
-    ]
+    like = [problem.node_index[node.name] for node in cluster.nodes if _type(node) == _type(template)]
     kind = problem.kind(fixed.index)
     vertices = sorted({int(tree.parent[tree.node_vertex + n]) for n in like})
     best, _ = Fit(fixed.room, kind).attainable(kind.allowed, uplinks=True).most(vertices)
@@ -110,14 +112,18 @@ def _smallest(fixed: Fixed, template: Node, parent: str | None, stop: Stop, *, n
     where = "" if parent is None else f" in a new {above} like {parent}" if new else f" in {above} {parent}"
     return Change(
         kind="nodes",
-        what=template.gpu_type,
+        what=template.name,
         amount=high,
         on={parent or "cluster": high},
-        text=f"{plural(high, 'more node')} of {plural(template.gpus, 'GPU')} of type {template.gpu_type}{where}",
+        text=f"{plural(high, 'more node')} like {template.name} ({_described(template)}){where}",
         place=found,
         minimal=high - low == 1,
         verified=True,
     )
+
+
+def _described(node: Node) -> str:
+    return f"{plural(node.gpus, 'GPU')} of type {node.gpu_type}"
 
 
 def _grown(cluster: Cluster, template: Node, parent: str | None, count: int, *, new: bool) -> Cluster:
@@ -128,7 +134,8 @@ def _grown(cluster: Cluster, template: Node, parent: str | None, count: int, *, 
         model = next(switch for switch in switches if switch.name == parent)
         switches.append(msgspec.structs.replace(model, name=above))
     first = _unused("new-node", {node.name for node in cluster.nodes})
-    nodes = [msgspec.structs.replace(template, name=f"{first}-{i}", parent=above) for i in range(1, count + 1)]
+    plain = msgspec.structs.replace(template, parent=above, used={}, state="up")
+    nodes = [msgspec.structs.replace(plain, name=f"{first}-{i}") for i in range(1, count + 1)]
     return msgspec.structs.replace(cluster, switches=switches, nodes=[*cluster.nodes, *nodes])
 
 

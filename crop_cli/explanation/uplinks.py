@@ -26,6 +26,9 @@ STEPS = 200
 ROUND_UP = 1e-4
 """Share by which the last need is exceeded, so that rounding does not decide."""
 
+LESS = 0.01
+"""Share of the added bandwidth that is left out to see whether less would do."""
+
 
 def more_bandwidth(fixed: Fixed) -> Change | None:
     """The bandwidth that the job's best place without limits of uplinks needs; None where that does not admit it."""
@@ -45,7 +48,9 @@ def more_bandwidth(fixed: Fixed) -> Change | None:
     if wider is None or place is None:
         return None
     topology = Topology.of(fixed.instance.cluster)
-    more = {v.name: gbps - float(topology.uplink_gbps[v] or 0.0) for v, gbps in wider.items()}
+    before = {v: float(topology.uplink_gbps[v] or 0.0) for v in wider}
+    more = {v.name: gbps - before[v] for v, gbps in wider.items()}
+    less = {v: before[v] + (1 - LESS) * (gbps - before[v]) for v, gbps in wider.items()}
     listed = [f"{number(gbps)} Gbit/s more on the uplink of {name}" for name, gbps in list(more.items())[:4]]
     rest = [f"on {len(more) - 4} other uplinks too"] if len(more) > 4 else []
     return Change(
@@ -55,7 +60,7 @@ def more_bandwidth(fixed: Fixed) -> Change | None:
         on=more,
         text=", ".join([*listed, *rest]),
         place=place,
-        minimal=False,
+        minimal=fixed.with_cluster(_with(fixed.instance.cluster, less)).admits() is None,
         verified=True,
     )
 
