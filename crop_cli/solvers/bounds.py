@@ -99,7 +99,7 @@ def upper_bound(
     better = _single_price(problem, jobs, np.minimum(values, ceiling))
     if better.value <= best.value:
         best = better
-    if best.infeasible or effort == 0 or _meets(best.value, target, gap):
+    if best.infeasible or effort == 0 or (target is not None and meets(best.value, target, gap)):
         return best
     from crop_cli.solvers.columns.bound import column_bound  # noqa: PLC0415 (it builds on this module)
 
@@ -153,5 +153,6 @@ def _single_price(problem: Problem, jobs: IntArray, values: FloatArray) -> Bound
     return Bound(min(fractional, whole), prices=prices, certificate=free if whole < fractional else prices)
 
 
-def _meets(bound: float, target: float | None, gap: float) -> bool:
-    return target is not None and bound - target <= max(gap, LEAST_GAP) * abs(target)
+def meets(bound: float | None, value: float, gap: float) -> bool:
+    """Whether a bound is within a relative gap of F, or within `LEAST_GAP`."""
+    return bound is not None and bound - value <= max(gap, LEAST_GAP) * abs(value)

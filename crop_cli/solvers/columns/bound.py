@@ -67,6 +67,8 @@ class ColumnBound:
     ended
         "converged" (on the finest classes), "gap" (met), "effort" (used up), "stopped" (by the budget), "stalled" (the
         LP failed), "infeasible".
+    values
+        (G) value of every group's best placement at `prices`, or an upper bound below 0; None where it was not asked.
     lp_value
         Optimum of the last LP, pinned jobs included: with these columns and classes no prices give less. None if there
         was no LP or a job that must run was missing from its optimum.
@@ -83,6 +85,7 @@ class ColumnBound:
     prices: Prices | None
     certificate: Prices | None
     ended: Ended
+    values: FloatArray | None
     lp_value: float | None
     groups: Groups
     columns: tuple[Column, ...]
@@ -187,6 +190,7 @@ class _Descent:
             prices=self.bound.prices,
             certificate=self.certificate,
             ended=ended,
+            values=self.values,
             lp_value=lp_value,
             groups=self.groups,
             columns=tuple(self.columns),

@@ -1,35 +1,26 @@
-"""The integer master: the best placement that takes every job from a given list of columns. Solved by HiGHS.
+"""The integer master: the best placement that takes every job from a given list of columns.
 
-Every node and every uplink has its own row: what comes out is a placement, not an average over classes. HiGHS runs in
-this process and cannot be stopped from outside, so the limits are counted nodes and a small model; a clock on top keeps
-the run's budget.
+Every node and every uplink has its own row: what comes out is a placement, not an average over classes. The GPUs below
+every vertex above the nodes have a row too. It says nothing new, but it is what cuts of branch and bound are made from:
+jobs of 8 workers do not fill a rack with 53 free GPUs.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-import highspy
 import numpy as np
 from scipy.sparse import csr_array
 
 from crop_cli.model.problem import FloatArray, IntArray, Placement, Problem
 from crop_cli.solvers.columns.column import Column, Groups
+from crop_cli.solvers.columns.program import solve_here
 from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.exact.sparse_model import SparseModel
 
 NODES = 200
 """Nodes of branch and bound that a call may take unless told otherwise."""
-
-FEASIBILITY = 1e-9
-"""How far HiGHS may exceed a row; far less than the slack that is left to it."""
-
-ABOVE = 1e-7
-"""Share by which a placement has to be better than one that is known."""
-
-CALM = 10.0
-"""Seconds that a call may take where the budget has no limit: HiGHS counts nodes, not what it does in one of them."""
 
 
 def best_of_columns(
@@ -47,6 +38,8 @@ def best_of_columns(
 ) -> Placement | None:
     """Best placement of some jobs in what is free, each on one of its group's columns.
 
+    Meant for some hundred columns: it runs in this process, which cannot stop it but by the limits that are given.
+
     Parameters
     ----------
     problem, groups
@@ -63,7 +56,7 @@ def best_of_columns(
     nodes
         Most nodes of branch and bound: 1 is little more than rounding.
     gap
-        Relative gap at which the search ends.
+        Share of the largest utility: the search ends when this near to the best.
     budget
         The run's; the call ends with it, within what one step of HiGHS takes.
 
@@ -76,7 +69,8 @@ def best_of_columns(
     if not kept:
         useless = above is not None and above >= 0
         return None if useless or any(problem.must_place[job] for job in jobs) else {}
-    taken = _solve(model, above, nodes, gap, budget)
+    largest = float(np.abs(model.cost).max())
+    taken = solve_here(model, nodes=nodes, gap=gap * largest, above=above, budget=budget).x
     return None if taken is None else assign(problem, groups, kept, jobs, taken)
 
 
@@ -91,28 +85,35 @@ def integer_master(
     """The model min −Σ U_c·λ_c over whole λ, and the columns that it is about, without doubles.
 
     Rows: must_g ≤ Σ λ_c ≤ size_g for the groups of `jobs`, then what is free of every node's resources and every uplink
-    that is loaded. Capacities are those of the solvers: what is free and the slack (`Problem.node_slack`).
+    that is loaded, then GPUs below vertices. Capacities are those of the solvers: what is free and the slack
+    (`Problem.node_slack`).
     """
     listed = np.array(jobs, dtype=np.int64)
     size = np.bincount(groups.of_job[listed], minlength=len(groups))
     must = np.bincount(groups.of_job[listed], weights=problem.must_place[listed], minlength=len(groups))
-    kept = _distinct([c for c in columns if size[c.group] > 0 and (c.utility > 0 or must[c.group] > 0)])
-    n_resources = len(problem.resources)
+    kept = distinct(c for c in columns if size[c.group] > 0 and (c.utility > 0 or must[c.group] > 0))
+    tree, n_resources = problem.tree, len(problem.resources)
     first_uplink = len(groups) + problem.n_nodes * n_resources
+    first_sum = first_uplink + tree.n_vertices
     demand = [problem.kind(job).demand for job in groups.first.tolist()]
     rows, owner, amount = [], [], []
     for i, column in enumerate(kept):
         on_nodes = column.workers[:, None] * demand[column.group]
         at = len(groups) + column.nodes[:, None] * n_resources + np.arange(n_resources)
         asked = on_nodes > 0
-        rows += [np.array([column.group]), at[asked], first_uplink + column.vertices]
-        amount += [np.ones(1), on_nodes[asked], column.gbps]
-        owner.append(np.full(1 + int(asked.sum()) + len(column.vertices), i))
+        above, below = _sums(problem, column)
+        rows += [np.array([column.group]), at[asked], first_uplink + column.vertices, first_sum + above]
+        amount += [np.ones(1), on_nodes[asked], column.gbps, below]
+        owner.append(np.full(1 + int(asked.sum()) + len(column.vertices) + len(above), i))
+    gpus = np.floor(free[:, 0] + problem.node_slack[:, 0])
     upper = np.concatenate(
-        [size, (free + problem.node_slack).ravel(), np.where(np.isfinite(uplink_free), uplink_free, np.inf)]
+        [
+            size,
+            np.maximum(0.0, free + problem.node_slack).ravel(),
+            np.maximum(0.0, uplink_free + problem.uplink_slack),
+            np.maximum(0.0, tree.sum_below(np.maximum(0.0, gpus))[: tree.node_vertex]),
+        ]
     )
-    upper[first_uplink:] += problem.uplink_slack
-    upper[len(groups) :] = np.maximum(upper[len(groups) :], 0.0)
     lower = np.full(len(upper), -np.inf)
     lower[: len(groups)] = np.where(must > 0, must, -np.inf)
     if kept:
@@ -150,10 +151,21 @@ def assign(
     return placement
 
 
-_FEASIBLE_POINT = 2  # kSolutionStatusFeasible
+def taken_by(groups: Groups, columns: Sequence[Column], placement: Placement) -> IntArray | None:
+    """How often a placement takes each column; None if it takes others too."""
+    at = {(c.group, c.nodes.tobytes(), c.workers.tobytes()): i for i, c in enumerate(columns)}
+    taken = np.zeros(len(columns), dtype=np.int64)
+    for job, counts in placement.items():
+        nodes = np.array(sorted(counts), dtype=np.int64)
+        workers = np.array([counts[n] for n in nodes.tolist()], dtype=np.int64)
+        i = at.get((int(groups.of_job[job]), nodes.tobytes(), workers.tobytes()))
+        if i is None:
+            return None
+        taken[i] += 1
+    return taken
 
 
-def _distinct(columns: list[Column]) -> list[Column]:
+def distinct(columns: Iterable[Column]) -> list[Column]:
     """Without columns that put the same workers of a group on the same nodes."""
     seen: dict[object, Column] = {}
     for column in columns:
@@ -161,59 +173,14 @@ def _distinct(columns: list[Column]) -> list[Column]:
     return list(seen.values())
 
 
-def _solve(model: SparseModel, above: float | None, nodes: int, gap: float, budget: Budget | None) -> IntArray | None:
-    """Best point found whose value is above a limit, rounded; None if there is none."""
-    seconds = CALM
-    if budget is not None:
-        if budget.should_stop:
-            return None
-        seconds = CALM if budget.remaining is None else min(CALM, budget.remaining)
-    highs = highspy._Highs()  # type: ignore[attr-defined]  # the interface class above it prints a banner
-    unit = max(1e-12, float(np.abs(model.cost).max(initial=0.0)))
-    options = {
-        "output_flag": False,
-        "threads": 1,
-        "parallel": "off",
-        "mip_rel_gap": gap,
-        "mip_abs_gap": 0.0,
-        "mip_max_nodes": nodes,
-        "mip_feasibility_tolerance": FEASIBILITY,
-    }
-    for option, value in options.items():
-        _require(highs.setOptionValue(option, value))
-    _require(highs.passModel(_lp(model, unit)))
-    # After the model: a limit that is set already would cut its loading short.
-    _require(highs.setOptionValue("time_limit", max(seconds, 1e-3)))
-    if above is not None:
-        every = np.arange(len(model.cost), dtype=np.int32)
-        most = -above / unit - ABOVE * max(1.0, abs(above) / unit)
-        _require(highs.addRow(-np.inf, most, len(every), every, model.cost / unit))
-    highs.run()
-    if highs.getInfo().primal_solution_status != _FEASIBLE_POINT:
-        return None
-    taken = np.rint(np.array(highs.getSolution().col_value)).astype(np.int64)
-    load = model.matrix @ taken
-    # What rounding made infeasible is no solution; the slack of capacities is ten times what HiGHS may exceed.
-    slack = FEASIBILITY * np.maximum(1.0, np.abs(load)) * 10
-    within = (load <= model.row_upper + slack).all() and (load >= model.row_lower - slack).all()
-    return taken if within and (taken >= 0).all() and (taken <= model.upper).all() else None
-
-
-def _lp(model: SparseModel, unit: float) -> highspy.HighsLp:
-    lp = highspy.HighsLp()
-    lp.num_row_, lp.num_col_ = model.matrix.shape
-    lp.col_cost_ = model.cost / unit
-    lp.col_lower_ = np.zeros(lp.num_col_)
-    lp.col_upper_ = model.upper.astype(np.float64)
-    lp.row_lower_, lp.row_upper_ = model.row_lower, model.row_upper
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = model.matrix.indptr
-    lp.a_matrix_.index_ = model.matrix.indices
-    lp.a_matrix_.value_ = model.matrix.data
-    lp.integrality_ = [highspy.HighsVarType.kInteger] * lp.num_col_
-    return lp
-
-
-def _require(status: object) -> None:
-    if status != highspy.HighsStatus.kOk:
-        raise RuntimeError(f"HiGHS returned {status}")
+def _sums(problem: Problem, column: Column) -> tuple[IntArray, FloatArray]:
+    """Vertices above the nodes with workers of a column below them, and how many."""
+    tree = problem.tree
+    at, workers = tree.node_vertex + column.nodes, column.workers.astype(np.float64)
+    vertices, below = [], []
+    for _ in range(tree.max_depth):
+        at, inverse = np.unique(tree.parent[at], return_inverse=True)
+        workers = np.bincount(inverse, weights=workers)
+        vertices.append(at)
+        below.append(workers)
+    return np.concatenate(vertices), np.concatenate(below)

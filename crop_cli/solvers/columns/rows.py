@@ -80,6 +80,12 @@ def resolutions(problem: Problem) -> list[Rows]:
     return found
 
 
+def node_by_node(problem: Problem) -> Rows:
+    """A row for every node's resource and every uplink: no classes. Nothing is averaged, whole columns fit."""
+    nodes, vertices = np.arange(problem.n_nodes), np.arange(problem.tree.n_vertices)
+    return _rows(problem, nodes, vertices, _node_can_bind(problem), _uplink_can_bind(problem))
+
+
 def _same(a: Rows, b: Rows) -> bool:
     """Whether two sets of rows have the same members. Fine ones may be as many, where some cannot bind any more."""
     pairs = np.column_stack([np.append(a.of_node, a.of_uplink), np.append(b.of_node, b.of_uplink)])

@@ -1,0 +1,144 @@
+"""Which nodes to solve anew: four ways to choose, and the weights that prefer those that gained most of late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from crop_cli.model.problem import FloatArray, IntArray, Problem
+from crop_cli.solvers.greedy.board import Board
+from crop_cli.solvers.oracle import best_placement
+from crop_cli.solvers.search.ledger import Ledger
+
+WAYS = ("spread", "poor", "linked", "wanted")
+"""
+spread: domains in random order, every one before any comes again.
+poor: domains that lose most against the prices.
+linked: the domains of a job that is worth less than it could be, and of those that share them with it.
+wanted: the domains of the best place, at the prices, of a job that is left out.
+"""
+
+SMOOTHING, LEAST = 0.25, 0.08
+"""Weight of the latest gain in a way's score, and the least share of choices that each way gets."""
+
+
+@dataclass
+class Chooser:
+    """Chooses nodes; learns from what came of it.
+
+    Attributes
+    ----------
+    scores
+        Smoothed gain per unit of work of every way.
+    """
+
+    problem: Problem
+    ledger: Ledger
+    rng: np.random.Generator
+    scores: FloatArray = field(default_factory=lambda: np.full(len(WAYS), np.nan))
+    deck: list[int] = field(default_factory=list)
+
+    def way(self) -> int:
+        """Index of the way to use next: each once, then in proportion to the scores."""
+        untried = np.flatnonzero(np.isnan(self.scores))
+        if len(untried):
+            return int(untried[0])
+        total = self.scores.sum()
+        share = np.full(len(WAYS), 1 / len(WAYS)) if total <= 0 else self.scores / total
+        share = LEAST + (1 - LEAST * len(WAYS)) * share
+        return int(self.rng.choice(len(WAYS), p=share / share.sum()))
+
+    def learn(self, way: int, gain: float, work: float) -> None:
+        """Note what a choice gained, at what work."""
+        rate = gain / max(work, 1.0)
+        old = self.scores[way]
+        self.scores[way] = rate if np.isnan(old) else (1 - SMOOTHING) * old + SMOOTHING * rate
+
+    def nodes(self, way: int, board: Board, size: int) -> IntArray:
+        """About so many nodes, ascending."""
+        losses = self.ledger.losses(self.problem, board)
+        match WAYS[way]:
+            case "poor":
+                domains: Iterable[int] = self._by_loss(losses)
+            case "linked":
+                domains = self._linked(board, losses)
+            case "wanted":
+                domains = self._wanted(board, losses)
+            case _:
+                domains = ()
+        return self._gather(domains, size)
+
+    def _gather(self, domains: Iterable[int], size: int) -> IntArray:
+        """Nodes of the domains in order, then of the deck, until there are enough; the last domain may be cut."""
+        ledger, chosen, seen = self.ledger, [], set[int]()
+        left = size
+        for d in (*domains, *self._draw(size)):
+            if left <= 0:
+                break
+            if d in seen:
+                continue
+            seen.add(d)
+            nodes = np.arange(ledger.first[d], ledger.end[d])
+            if len(nodes) > left:
+                nodes = self.rng.choice(nodes, size=left, replace=False)
+            chosen.append(nodes)
+            left -= len(nodes)
+        return np.sort(np.concatenate(chosen))
+
+    def _draw(self, most: int) -> list[int]:
+        """The next domains of the deck, shuffled anew when it runs out."""
+        drawn: list[int] = []
+        nodes = 0
+        while nodes < most and len(drawn) < len(self.ledger):
+            if not self.deck:
+                self.deck = self.rng.permutation(len(self.ledger)).tolist()
+            drawn.append(self.deck.pop())
+            nodes += int(self.ledger.end[drawn[-1]] - self.ledger.first[drawn[-1]])
+        return drawn
+
+    def _by_loss(self, losses: FloatArray) -> list[int]:
+        """Domains in random order, those that lose more more likely first."""
+        lossy = np.flatnonzero(losses > 0)
+        # Exponential clocks: the order of a draw without replacement with these weights.
+        clocks = self.rng.exponential(1.0, size=len(lossy)) / losses[lossy]
+        ordered: list[int] = lossy[np.argsort(clocks, kind="stable")].tolist()
+        return ordered
+
+    def _linked(self, board: Board, losses: FloatArray) -> list[int]:
+        """The domains of a job that loses, then of the jobs that run in these and elsewhere too."""
+        lag = {
+            job: self._ceiling(job) - value
+            for job, value in sorted(board.utilities.items())
+            if self._ceiling(job) - value > 1e-9
+        }
+        if not lag:
+            return self._by_loss(losses)
+        jobs, weights = list(lag), np.array(list(lag.values()))
+        seed = jobs[int(self.rng.choice(len(jobs), p=weights / weights.sum()))]
+        first = self._domains(board, seed)
+        near = [d for job in board.placement if not first.isdisjoint(ds := self._domains(board, job)) for d in ds]
+        others = [d for d in dict.fromkeys(near) if d not in first]
+        return [*sorted(first), *self.rng.permutation(np.array(others, dtype=np.int64)).tolist()]
+
+    def _wanted(self, board: Board, losses: FloatArray) -> list[int]:
+        """The domains of the best place of a job left out; the more it is worth at the prices, the likelier."""
+        problem, ledger = self.problem, self.ledger
+        out = [j for j in problem.open_jobs.tolist() if j not in board.placement]
+        if not out:
+            return self._by_loss(losses)
+        value = ledger.values[out]
+        weights = value + 1e-3 * np.array([problem.kind(j).weight for j in out])
+        job = out[int(self.rng.choice(len(out), p=weights / weights.sum()))]
+        best = best_placement(problem, job, problem.free, problem.uplink_free, ledger.prices)
+        if best is None:
+            return self._by_loss(losses)
+        return sorted({int(ledger.domain_of[n]) for n in best.counts})
+
+    def _domains(self, board: Board, job: int) -> set[int]:
+        return {int(self.ledger.domain_of[n]) for n in board.placement[job]}
+
+    def _ceiling(self, job: int) -> float:
+        kind = self.problem.kind(job)
+        return kind.weight * kind.k * float(kind.levels.efficiency[0])
