@@ -13,7 +13,7 @@ from crop_cli.explanation.answers import Change, Displaced, Explanation, JobAnsw
 from crop_cli.explanation.displace import force
 from crop_cli.explanation.free import to_free
 from crop_cli.explanation.grow import more_nodes
-from crop_cli.explanation.prices import price_report, prices_of
+from crop_cli.explanation.prices import price_report, prices_of, settled
 from crop_cli.explanation.relax import relaxations
 from crop_cli.explanation.scene import Scene, best_place
 from crop_cli.explanation.uplinks import more_bandwidth
@@ -155,7 +155,7 @@ def _plain(scene: Scene, job: int, reason: str | None, prices: Prices | None, so
     value = None
     if prices is not None and not pinned:
         best = best_placement(problem, job, problem.free, problem.uplink_free, prices)
-        value = None if best is None else best.value
+        value = None if best is None else settled(problem, job, best.value)
     out = {row.job for row in solution.prices.priced_out if row.excluded} if solution.prices is not None else set()
     return JobAnswer(
         job=data.name,

@@ -23,6 +23,9 @@ from crop_cli.solvers.oracle import best_placement
 PER_NODE, PER_USE = 1e-5, 1e-9
 """Among equals: GPUs on fewer nodes, then fewer nodes altogether. Small enough never to outweigh a GPU."""
 
+MOST_NAMED = 4
+"""Nodes and jobs that are named one by one."""
+
 MOST_TRIED = 16
 """Nodes on which one GPU less is tried."""
 
@@ -187,12 +190,13 @@ def _text(fixed: Fixed, counts: Counts, lacking: dict[int, int]) -> str:
         if r and lack[:, r].any()
     ]
     names = [problem.node_names[n] for n in lacking]
-    where = ", ".join(f"{x} on {problem.node_names[n]}" for n, x in lacking.items()) if len(names) <= 4 else ""
-    where = where if len(names) > 1 else names[0]
+    where = f" on {compress(names)}"
+    if 1 < len(names) <= MOST_NAMED:
+        where = ": " + ", ".join(f"{x} on {problem.node_names[n]}" for n, x in lacking.items())
     holders = [
         job.name
         for job in fixed.instance.jobs[:-1]
         if job.placement is not None and not set(job.placement).isdisjoint(names)
     ]
-    by = f"; held by {compress(holders, 4)}" if holders else ""
-    return f"free {' and '.join(parts)} on {where or compress(names)}{by}"
+    by = f"; held by {compress(holders, MOST_NAMED)}" if holders else ""
+    return f"free {' and '.join(parts)}{where}{by}"

@@ -21,6 +21,9 @@ from crop_cli.solvers.oracle import Prices, best_values
 GRACE = 0.5
 """Seconds that the oracle may take for the report after the run's time is over."""
 
+ROUNDING = 1e-9
+"""Share of w·k up to which a value at prices is rounding."""
+
 KINDS_AT_ONCE = 64
 """Kinds of jobs that the oracle is asked about between two looks at the clock."""
 
@@ -173,10 +176,13 @@ def _alike(price: FloatArray) -> list[tuple[float, list[int]]]:
 
 
 def _priced_out(problem: Problem, values: FloatArray, placement: Placement) -> list[tuple[int, float]]:
-    """Waiting jobs with a value of at most 0, in file order."""
+    """Waiting jobs with a value of at most 0, in file order; what is above by rounding only counts as 0."""
     jobs: IntArray = problem.open_jobs
-    return [
-        (job, value)
-        for job, value in zip(jobs.tolist(), values.tolist(), strict=True)
-        if job not in placement and value <= 0
-    ]
+    rounded = [(job, settled(problem, job, value)) for job, value in zip(jobs.tolist(), values.tolist(), strict=True)]
+    return [(job, value) for job, value in rounded if job not in placement and value <= 0]
+
+
+def settled(problem: Problem, job: int, value: float) -> float:
+    """A job's value at prices, 0 where it is 0 but for rounding."""
+    kind = problem.kind(job)
+    return 0.0 if abs(value) <= ROUNDING * kind.weight * kind.k else value
