@@ -136,6 +136,27 @@ def best_values(
     return np.array([-np.inf if best is None else best.value for best in answers], dtype=np.float64)
 
 
+def best_values_below(problem: Problem, jobs: IntArray, kinds: list[Kind], prices: Prices, below: int) -> FloatArray:
+    """Values of the jobs' best placements wholly under a vertex in all that is free; −inf where there is none.
+
+    Parameters
+    ----------
+    jobs, kinds
+        Job indices, and in the same order their kinds, perhaps with fewer allowed counts.
+    prices, below
+        As for `best_placement`.
+    """
+    found = _best_of_kinds(problem, kinds, problem.free, problem.uplink_free, prices, below)
+    values = np.full(len(jobs), -np.inf)
+    for i, (job, kind, counts) in enumerate(zip(jobs.tolist(), kinds, found, strict=True)):
+        if counts is not None:
+            values[i] = _priced(problem, job, counts, prices).value
+        current = problem.current.get(job)
+        if current is not None and fits(problem, kind, current, problem.free, problem.uplink_free, below):
+            values[i] = max(values[i], _priced(problem, job, current, prices).value)
+    return values
+
+
 def _priced(problem: Problem, job: int, counts: Counts, prices: Prices | None) -> Best:
     """Utility and value of a placement, from the definitions."""
     gain = utility(problem, job, counts)

@@ -132,6 +132,13 @@ ENGINES: dict[str, Engine] = {
             abilities=("anytime", "any size"),
         ),
         Engine(
+            name="columns",
+            role="refining",
+            summary="price and branch: an integer program over the columns of the bound and their neighbours",
+            target="crop_cli.solvers.columns.branch:solve",
+            abilities=("proves optimality where the bound allows it", "some hundred nodes"),
+        ),
+        Engine(
             name="exact",
             role="exact",
             summary="the best installed exact back end, from the greedy's placement",

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from crop_cli.model.problem import FloatArray, IntArray, Placement, Problem
 from crop_cli.solvers.columns.column import Column, Groups
-from crop_cli.solvers.columns.program import solve_here
+from crop_cli.solvers.columns.program import QUESTIONS, solve_here
 from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.exact.sparse_model import SparseModel
 
@@ -32,13 +32,13 @@ def best_of_columns(
     uplink_free: FloatArray,
     *,
     above: float | None = None,
+    enough: float | None = None,
     nodes: int = NODES,
+    questions: int = QUESTIONS,
     gap: float = 1e-7,
     budget: Budget | None = None,
 ) -> Placement | None:
     """Best placement of some jobs in what is free, each on one of its group's columns.
-
-    Meant for some hundred columns: it runs in this process, which cannot stop it but by the limits that are given.
 
     Parameters
     ----------
@@ -53,8 +53,12 @@ def best_of_columns(
         (N, R) resources and (V) Gbit/s that these jobs may take together.
     above
         Only a placement whose utilities add up to more than this is of use.
+    enough
+        The search ends with a placement whose utilities add up to at least this.
     nodes
         Most nodes of branch and bound: 1 is little more than rounding.
+    questions
+        How often HiGHS may ask whether to go on.
     gap
         Share of the largest utility: the search ends when this near to the best.
     budget
@@ -70,7 +74,9 @@ def best_of_columns(
         useless = above is not None and above >= 0
         return None if useless or any(problem.must_place[job] for job in jobs) else {}
     largest = float(np.abs(model.cost).max())
-    taken = solve_here(model, nodes=nodes, gap=gap * largest, above=above, budget=budget).x
+    taken = solve_here(
+        model, nodes=nodes, questions=questions, gap=gap * largest, above=above, enough=enough, budget=budget
+    ).x
     return None if taken is None else assign(problem, groups, kept, jobs, taken)
 
 
@@ -180,7 +186,7 @@ def _sums(problem: Problem, column: Column) -> tuple[IntArray, FloatArray]:
     vertices, below = [], []
     for _ in range(tree.max_depth):
         at, inverse = np.unique(tree.parent[at], return_inverse=True)
-        workers = np.bincount(inverse, weights=workers)
+        workers = np.bincount(inverse, weights=workers).astype(np.float64)
         vertices.append(at)
         below.append(workers)
     return np.concatenate(vertices), np.concatenate(below)
