@@ -20,13 +20,10 @@ class Evidence:
         Value of the feasible point of the configuration LP that was rounded.
     upper
         Proven upper bound of the configuration LP; None if there was no time for it.
-    rounded
-        Σ of utilities after rounding.
     """
 
     relaxed: float
     upper: float | None
-    rounded: float
 
 
 def factor(domains: int, evidence: Evidence) -> float:
@@ -69,8 +66,8 @@ def _missing_condition(problem: Problem, evidence: Evidence, claimed: float, val
         return "the run was stopped before the configuration LP had a point to round"
     if problem.pinned_value < 0:
         return f"the jobs that stay where they are contribute {problem.pinned_value:.6g} < 0 to F"
-    # The theorem implies the second once rounding is complete; it is checked all the same.
-    reached = problem.pinned_value + max(evidence.rounded, claimed * evidence.upper)
+    # Rounding reached this (a theorem); what came after it keeps it, unless jobs that must run got in the way.
+    reached = problem.pinned_value + claimed * evidence.upper
     if value < reached - 1e-9 * max(1.0, abs(reached)):
         return (
             f"jobs that must run cost something or displaced others, so that F = {value:.6g} is below the "

@@ -13,14 +13,17 @@ from crop_cli.solvers.config_lp.pricing import Pricer
 from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.greedy.setting import Setting
 
-NEAR = 1e-5
+NEAR = 1e-4
 """Relative gap between the LP and its bound at which it counts as solved."""
 
-WORK = 1_500_000
+WORK = 1_000_000
 """`Pricer.work` after which column generation ends: a few seconds."""
 
 ROUNDS = 1_000
 """Rounds of pricing at most."""
+
+STALL = (15, 0.95)
+"""It ends too when this many rounds leave this share of the gap or more."""
 
 INWARD = 0.7
 """Share of the best prices so far in the prices that are asked about; the rest is the LP's (in-out smoothing)."""
@@ -68,14 +71,15 @@ def relax(pricer: Pricer, known: list[Configuration], budget: Budget) -> Relaxed
         master.add(configuration)
     best, least = _density_prices(pricer.setting, classes, groups), np.inf
     solved = master.solve(budget)
-    inward, rounds = 1.0, 0
+    inward, rounds, gaps = 1.0, 0, [np.inf]
     while solved is not None and rounds < ROUNDS and pricer.work < WORK and not budget.should_stop:
         rounds += 1
         asked = inward * best + (1.0 - inward) * solved.of_group
         upper, found = _price(pricer, asked, budget)
         if upper < least:
             best, least = asked, upper
-        if least - solved.value <= NEAR * max(unit, least):
+        gaps.append(least - solved.value)
+        if gaps[-1] <= NEAR * max(unit, least) or gaps[-1] > STALL[1] * gaps[-1 - min(STALL[0], rounds)]:
             break
         new = [
             configuration

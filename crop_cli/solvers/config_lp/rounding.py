@@ -86,8 +86,14 @@ class Rounded:
     expected: float
 
 
-def derandomise(relaxed: Relaxed, classes: Classes, groups: Groups) -> Rounded:
-    """Choose a configuration for every domain so that Φ never falls."""
+def derandomise(relaxed: Relaxed, classes: Classes, groups: Groups, rng: np.random.Generator | None = None) -> Rounded:
+    """Choose a configuration for every domain so that Φ never falls.
+
+    Parameters
+    ----------
+    rng
+        Of the order in which domains have their turn; None for the order of the classes. Φ is kept in any order.
+    """
     steps = _Steps.of(relaxed.configurations, groups)
     by_class: list[list[int]] = [[] for _ in classes.members]
     for i, configuration in enumerate(relaxed.configurations):
@@ -105,16 +111,16 @@ def derandomise(relaxed: Relaxed, classes: Classes, groups: Groups) -> Rounded:
         misses.multiply(*means[-1], len(members))
     every = np.arange(len(steps.height))
     expected = float(steps.height @ (1.0 - misses.at(every)))
+    domains = [(c, position) for c, members in enumerate(classes.members) for position in range(len(members))]
+    if rng is not None:
+        domains = [domains[i] for i in rng.permutation(len(domains)).tolist()]
     choices = []
-    for c, members in enumerate(classes.members):
-        for position in range(len(members)):
-            misses.multiply(*means[c], -1)
-            worth = [
-                float(steps.height[at] @ (misses.at(at) * chance)) for at, chance in (chances[i] for i in by_class[c])
-            ]
-            if not worth or max(worth) <= 0:
-                continue
-            chosen = by_class[c][int(np.argmax(worth))]
-            misses.multiply(*chances[chosen])
-            choices.append((c, position, relaxed.configurations[chosen]))
+    for c, position in domains:
+        misses.multiply(*means[c], -1)
+        worth = [float(steps.height[at] @ (misses.at(at) * chance)) for at, chance in (chances[i] for i in by_class[c])]
+        if not worth or max(worth) <= 0:
+            continue
+        chosen = by_class[c][int(np.argmax(worth))]
+        misses.multiply(*chances[chosen])
+        choices.append((c, position, relaxed.configurations[chosen]))
     return Rounded(tuple(choices), expected)

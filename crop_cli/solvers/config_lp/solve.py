@@ -13,7 +13,7 @@ from crop_cli.solvers.config_lp.configuration import Classes, Groups, find_class
 from crop_cli.solvers.config_lp.guarantee import Evidence, guarantee
 from crop_cli.solvers.config_lp.master import MasterError
 from crop_cli.solvers.config_lp.pricing import SAFETY, DomainBound, Pricer, knapsack_bound, upper_bound
-from crop_cli.solvers.config_lp.relax import WORK, relax
+from crop_cli.solvers.config_lp.relax import WORK, Relaxed, relax
 from crop_cli.solvers.config_lp.rounding import derandomise
 from crop_cli.solvers.contract import Answer, Budget, Event, Listener, Request
 from crop_cli.solvers.greedy.arrangement import ArrangementOracle, NodeArranger
@@ -29,8 +29,11 @@ from crop_cli.solvers.greedy.solve import PREPARE, finish, improve, read_options
 SHARE_START, SHARE_RELAX, SHARE_BOUND = 0.1, 0.5, 0.5
 """Most of the time left that the start, the LP and its proven bound may take, one after another."""
 
-REARRANGE = WORK // 4
-"""`Pricer.work` that the second look at the domains may add."""
+REARRANGE = WORK // 3
+"""`Pricer.work` that arranging the domains anew may add, at the start and after rounding."""
+
+ORDERS = 7
+"""Orders of the domains in which the LP is rounded, besides that of the classes."""
 
 
 def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) -> Answer:
@@ -70,7 +73,8 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
             runs.append(_run(setting, d, exact, request.seed))
         except MasterError as error:
             raise BackendError(f"HiGHS failed on the configuration LP: {error}") from error
-        finish(setting, board, base, runs[-1].placement, order)
+        for placement in runs[-1].placements:
+            finish(setting, board, base, placement, order)
     if setting.best is not None:
         improve(setting, np.random.default_rng(request.seed))
     seconds = {"build": built - started, "solve": budget.elapsed - built}
@@ -99,8 +103,8 @@ class _Run:
 
     Attributes
     ----------
-    placement
-        Jobs at their places, each inside one domain.
+    placements
+        Each of jobs inside one domain; the second and later ones are of the rounded LP.
     evidence
         The numbers behind the guarantee.
     bound
@@ -110,7 +114,7 @@ class _Run:
     """
 
     classes: Classes
-    placement: Placement
+    placements: list[Placement]
     evidence: Evidence
     bound: float | None
     notes: tuple[str, ...]
@@ -122,7 +126,7 @@ def _run(setting: Setting, depth: int, exact: bool, seed: int) -> _Run:
     wide = widened(problem)
     classes, groups = find_classes(wide, setting.outlook, setting.likeness, depth), Groups.of_problem(problem)
     if not classes.count:
-        return _Run(classes, {}, Evidence(0.0, 0.0, 0.0), _bound(setting, depth, 0.0), ())
+        return _Run(classes, [], Evidence(0.0, 0.0), _bound(setting, depth, 0.0), ())
     oracle, bound_of = _oracles(setting, wide, classes, exact, seed)
     pricer = Pricer(setting, classes, groups, oracle)
     start = confined_part(problem, classes, setting.best or {})
@@ -131,14 +135,26 @@ def _run(setting: Setting, depth: int, exact: bool, seed: int) -> _Run:
     known += configurations_of(start, classes, groups)
     relaxed = relax(pricer, known, budget.part(SHARE_RELAX))
     upper = upper_bound(classes, groups, relaxed.prices, bound_of, budget.part(SHARE_BOUND))
-    kept = assign(derandomise(relaxed, classes, groups).choices, classes, groups)
-    evidence = Evidence(relaxed.value, upper, kept.value)
-    rearrange(pricer, kept, pricer.work + REARRANGE, budget)
+    evidence = Evidence(relaxed.value, upper)
+    placements = [start.placement, *_rounded(pricer, relaxed, budget, seed)]
     level = problem.tree.level_name(depth)
     notes = [f"configuration LP over {classes.count} {level} domains: {relaxed.rounds} rounds of pricing"]
     if classes.count == 1:
         notes.append(f"one {level} domain is all there is: rounding has nothing to choose, as for the greedy")
-    return _Run(classes, kept.placement, evidence, _bound(setting, depth, upper), tuple(notes))
+    return _Run(classes, placements, evidence, _bound(setting, depth, upper), tuple(notes))
+
+
+def _rounded(pricer: Pricer, relaxed: Relaxed, budget: Budget, seed: int) -> list[Placement]:
+    """The LP rounded with the domains in several orders, one at least, each improved among the domains."""
+    limit = pricer.work + REARRANGE
+    found: list[Placement] = []
+    for rng in (None, *np.random.default_rng(seed).spawn(ORDERS)):
+        if found and (budget.should_stop or pricer.work >= limit):
+            break
+        kept = assign(derandomise(relaxed, pricer.classes, pricer.groups, rng).choices, pricer.classes, pricer.groups)
+        rearrange(pricer, kept, limit, budget)
+        found.append(kept.placement)
+    return found
 
 
 def _bound(setting: Setting, depth: int, upper: float | None) -> float | None:
