@@ -59,13 +59,14 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
     fitting = deepest_fit(problem, setting.finder, setting.likeness, budget.part(PREPARE))
     depth = choose_depth(problem, fitting) if forced is None else forced
     built = budget.elapsed
-    base, board, order = place_required(setting), Board.empty(problem), setting.orders()["dense"]
+    base, board, orders = place_required(setting), Board.empty(problem), setting.orders()
     if base is not None:
         board.load(base)
         setting.offer(board)
-    for start in (request.start, base or {}):
-        if start is not None:
-            finish(setting, board, base, start, order)
+    if request.start is not None:
+        finish(setting, board, base, request.start, orders["dense"])
+    for name in ("dense", "valuable", "large"):
+        finish(setting, board, base, base or {}, orders[name])
     listen(Event("phase", budget.elapsed, text="configuration LP"))
     runs: list[_Run] = []
     for d in dict.fromkeys((depth, problem.tree.max_depth)):
@@ -74,7 +75,7 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
         except MasterError as error:
             raise BackendError(f"HiGHS failed on the configuration LP: {error}") from error
         for placement in runs[-1].placements:
-            finish(setting, board, base, placement, order)
+            finish(setting, board, base, placement, orders["dense"])
     if setting.best is not None:
         improve(setting, np.random.default_rng(request.seed))
     seconds = {"build": built - started, "solve": budget.elapsed - built}
