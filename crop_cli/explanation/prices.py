@@ -18,13 +18,16 @@ from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.dual import dual_value, knapsack_value, lowered
 from crop_cli.solvers.oracle import Prices, best_values
 
-GRACE = 0.5
+GRACE = 2.0
 """Seconds that the oracle may take for the report after the run's time is over."""
+
+DUST = 1e-12
+"""Prices up to this are left out."""
 
 ROUNDING = 1e-9
 """Share of w·k up to which a value at prices is rounding."""
 
-KINDS_AT_ONCE = 64
+KINDS_AT_ONCE = 32
 """Kinds of jobs that the oracle is asked about between two looks at the clock."""
 
 
@@ -49,6 +52,8 @@ def price_report(
     SolutionPrices or None
         None when the time was over, or when the prices prove nothing.
     """
+    # Any prices prove a bound: those that are dust are left out before it is computed.
+    prices = Prices(np.where(prices.node > DUST, prices.node, 0.0), np.where(prices.uplink > DUST, prices.uplink, 0.0))
     values = values_at(problem, prices, budget)
     if values is None:
         return None

@@ -14,6 +14,7 @@ from crop_cli.explanation.answers import Explanation, JobAnswer
 from crop_cli.model.evaluate import evaluate
 from crop_cli.model.instance import Instance
 from crop_cli.model.solution import Solution
+from crop_cli.solvers.contract import Budget
 from tests.bruteforce import World, enumerate_job, job_utility, optimum, rates, shape_allowed
 from tests.explanation.apply import judged
 from tests.tiny import random_instance
@@ -220,6 +221,18 @@ def test_the_same_question_has_the_same_answer() -> None:
     names = [job.name for job in instance.jobs]
     first, second = (_explained(instance, solution, *names) for _ in range(2))
     assert msgspec.structs.replace(first, total_s=0.0) == msgspec.structs.replace(second, total_s=0.0)
+
+
+def test_when_the_time_is_over_it_says_so() -> None:
+    """Without time nothing is solved again and no change is tried, and the answer says that; what is exact stays."""
+    instance = crop_cli.load(CASES / "two-threes-beat-a-five.json").instance
+    solution = crop_cli.solve(instance, solver="greedy")
+    budget = Budget(60)
+    budget.interrupt()
+    answer = crop_cli.explain(instance, solution, jobs=["five"], budget=budget).jobs[0]
+    assert answer.best_empty is not None and answer.limit
+    assert not answer.changes
+    assert "the time was over" in answer.changes_note
 
 
 def test_an_unknown_job_is_a_usage_error() -> None:

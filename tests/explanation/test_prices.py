@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from tests.bruteforce import optimum
 from tests.cli import instances
 from tests.tiny import random_instance
 
+CASES = Path(__file__).parents[2] / "instances" / "cases"
 SEEDS = 25
 
 
@@ -79,6 +81,28 @@ def test_prices_are_complete() -> None:
         mine = [prices.node[problem.node_index[n.name], 0] for n in nodes]
         assert (row.lowest, row.highest) == (min(mine), max(mine))
         assert row.gpus_free == sum(n.gpus for n in nodes)
+
+
+def test_what_is_short_has_a_price() -> None:
+    """Where cpu is what keeps jobs out, cpu has the price; where an uplink is, the uplink has."""
+    node = {"name": "a", "gpus": 8, "resources": {"cpu": 8}}
+    jobs = [{"name": f"j{i}", "gpus": 2, "resources_per_gpu": {"cpu": 4}, "within": "node"} for i in range(3)]
+    data = {"format": "crop-instance/1", "cluster": {"levels": ["node"], "nodes": [node]}, "jobs": jobs}
+    instance = msgspec.convert(data, Instance)
+    solution = crop_cli.solve(instance, solver="greedy")
+    assert solution.prices is not None
+    assert [(row.resource, row.nodes) for row in solution.prices.nodes] == [("cpu", ["a"])]
+    assert solution.prices.nodes[0].price == pytest.approx(0.25)
+    assert [row.highest for row in solution.prices.areas] == [0]
+    assert crop_cli.check(instance, solution).certified_bound == pytest.approx(2, rel=1e-5)
+
+    rings = crop_cli.load(CASES / "two-rings-one-uplink.json")
+    solution = crop_cli.solve(rings, solver="greedy")
+    assert solution.prices is not None
+    assert {row.level for row in solution.prices.uplinks} == {"rack"}
+    assert crop_cli.check(rings, solution).ok
+    shown = crop_cli.explain(rings, solution).uplinks
+    assert {row.uplink for row in shown if row.price > 0} == {n for r in solution.prices.uplinks for n in r.uplinks}
 
 
 def _halve(data: Any) -> None:
