@@ -19,8 +19,9 @@ from crop_cli.model.solution import InstanceRef, PlacedJob, Runtime, Solution, S
 from crop_cli.model.validate import validate
 from crop_cli.reasons.unplaced import unplaced_reasons
 from crop_cli.solvers import registry
-from crop_cli.solvers.auto import Outcome, run
+from crop_cli.solvers.auto import run
 from crop_cli.solvers.contract import Budget, Event, Listener, Request
+from crop_cli.solvers.run import Outcome
 from crop_cli.verify import Report, verify
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def solve(
     *,
     solver: str = "auto",
     time_limit: float | None = DEFAULT_TIME_LIMIT,
-    gap: float = 0.0,
+    gap: float | None = None,
     seed: int = 0,
     threads: int = 1,
     options: dict[str, str] | None = None,
@@ -93,8 +94,9 @@ def solve(
     InputError, UsageError, BackendError
         A bad instance, a bad option, a solver that failed without any answer.
     """
-    check_options(time_limit=time_limit, gap=gap, seed=seed, threads=threads)
     engine = registry.find(solver)
+    gap = engine.default_gap if gap is None else gap
+    check_options(time_limit=time_limit, gap=gap, seed=seed, threads=threads)
     budget = budget or Budget(time_limit)
     listen = listen or _ignore
     loaded = _loaded(source)
@@ -209,8 +211,9 @@ def explain(
     InputError, UsageError, BackendError
         As for `solve`; also UsageError for an unknown job.
     """
-    from crop_cli.explanation.explain import How, known_jobs  # noqa: PLC0415 (only this function needs it)
+    from crop_cli.explanation.displace import How  # noqa: PLC0415 (only this function needs it)
     from crop_cli.explanation.explain import explain as answer  # noqa: PLC0415
+    from crop_cli.explanation.explain import known_jobs  # noqa: PLC0415
 
     check_options(time_limit=time_limit, gap=gap, seed=seed, threads=threads)
     engine = registry.find(solver)

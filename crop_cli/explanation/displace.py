@@ -1,12 +1,12 @@
 """What it costs the others to have a job placed: the instance solved again with the job required.
 
-Two ways are tried, and the better placement counts: the placement that is explained is repaired around the job, and a
-solver starts from nothing. Both are passed by the evaluator on the original instance.
+Two ways are tried, and the best placement counts: the placement that is explained is repaired around the job, and a
+solver starts from nothing. All are passed by the evaluator on the original instance.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -25,6 +25,16 @@ from crop_cli.solvers.state import State
 
 
 @dataclass(frozen=True, slots=True)
+class How:
+    """What solves again, how, the time for it, and the bound's prices: what a place costs others, if they are known."""
+
+    engine: Engine
+    request: Request
+    budget: Budget
+    prices: Prices | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Forced:
     """The best placement found with the job in it; or why there is none."""
 
@@ -32,7 +42,7 @@ class Forced:
     note: str
 
 
-def force(scene: Scene, job: int, at: Counts | None, engine: Engine, request: Request, budget: Budget) -> Forced:
+def force(scene: Scene, job: int, at: Counts | None, how: How) -> Forced:
     """Solve again with a job required.
 
     Parameters
@@ -43,25 +53,26 @@ def force(scene: Scene, job: int, at: Counts | None, engine: Engine, request: Re
         A job that waits, or that could be placed better.
     at
         The very place it has to have; None: any.
-    engine, request, budget
+    how
         What solves, how, and how long.
     """
     problem = compile_problem(_requiring(scene, job, at))
     found: list[tuple[float, str, Placement]] = []
-    repaired = repair(problem, scene, job, at, budget)
-    if repaired is not None:
-        _offer(scene, found, "repair", repaired)
+    for target in [at] if at is not None else _targets(problem, scene, job, how.prices):
+        repaired = repair(scene, job, target, how.budget)
+        if repaired is not None:
+            _offer(scene, found, "repair", repaired)
     note = "no placement with the job in it was found in the time"
-    if not budget.should_stop:
-        outcome = run(engine, problem, replace(request, options={}), budget, lambda _event: None)
+    if not how.budget.should_stop:
+        outcome = run(how.engine, problem, how.request, how.budget, lambda _event: None)
         if outcome.placement is not None:
             answer = outcome.placement if at is None else {**outcome.placement, job: at}
-            _offer(scene, found, engine.name, answer)
+            _offer(scene, found, how.engine.name, answer)
         elif outcome.status == "infeasible":
             note = "no placement has the job in it, whatever other job gives way (proved)"
     if not found:
         return Forced(None, note)
-    objective, how, placement = max(found, key=lambda each: each[0])
+    objective, finder, placement = max(found, key=lambda each: each[0])
     before, names = scene.placement, scene.problem.job_names
     return Forced(
         Displaced(
@@ -74,7 +85,7 @@ def force(scene: Scene, job: int, at: Counts | None, engine: Engine, request: Re
                 for j in sorted(placement)
                 if j != job and j in scene.problem.current and placement[j] != before.get(j)
             ],
-            found_by=how,
+            found_by=finder,
         ),
         "",
     )
@@ -92,52 +103,58 @@ def _requiring(scene: Scene, job: int, at: Counts | None) -> Instance:
     return msgspec.structs.replace(scene.instance, jobs=jobs)
 
 
-def _offer(scene: Scene, found: list[tuple[float, str, Placement]], how: str, placement: Placement) -> None:
+def _offer(scene: Scene, found: list[tuple[float, str, Placement]], finder: str, placement: Placement) -> None:
     """Keep a placement that the evaluator accepts."""
     evaluation = evaluate(scene.instance, named(scene.problem, placement))
     if evaluation.feasible:
-        found.append((evaluation.objective, how, placement))
+        found.append((evaluation.objective, finder, placement))
 
 
-def repair(problem: Problem, scene: Scene, job: int, at: Counts | None, budget: Budget) -> Placement | None:
-    """The placement explained, with the job in it and as few others gone for it as seems to cost least.
+def _targets(problem: Problem, scene: Scene, job: int, prices: Prices | None) -> list[Counts]:
+    """The job's best places, beside the jobs that must run, where a GPU costs what its node's jobs lose, or the price.
 
-    The job goes where the price of what it takes is low: a GPU costs what the jobs on its node lose per GPU. Jobs in
-    its way leave, those that lose least first; then whatever waits is placed again where there is room.
+    `problem` is that in which the job is required.
     """
     original = scene.problem
+    others = {j: counts for j, counts in scene.placement.items() if j != job}
+    staying = {j: counts for j, counts in others.items() if original.must_place[j]}
+    room = State.of(original, staying)
+    loss = np.zeros_like(original.free)
+    for j, counts in others.items():
+        if j not in staying:
+            per_gpu = max(0.0, utility(original, j, counts)) / original.kind(j).k
+            for n, x in counts.items():
+                loss[n, 0] += per_gpu * x
+    loss[:, 0] /= np.maximum(1, original.free_gpus)
+    found: list[Counts] = []
+    for at in (Prices(loss, np.zeros(original.tree.n_vertices)), prices):
+        if at is not None:
+            best = best_placement(problem, job, np.maximum(room.free, 0.0), np.maximum(room.uplink_free, 0.0), at)
+            if best is not None and best.counts not in found:
+                found.append(best.counts)
+    return found
+
+
+def repair(scene: Scene, job: int, target: Counts, budget: Budget) -> Placement | None:
+    """The placement explained with the job at its target, and as few others gone for it as seems to cost least.
+
+    Jobs in its way leave, those that lose least first; those that need not have left return, and what waits is placed
+    where there is room. None where the jobs that may leave are not enough.
+    """
+    problem = scene.problem
     placement = {j: counts for j, counts in scene.placement.items() if j != job}
-    state = State.of(original, placement)
-    target = at or _target(problem, original, placement, job)
-    if target is None:
-        return None
-    gone = _evict(original, placement, state, job, target)
+    state = State.of(problem, placement)
+    gone = _evict(problem, placement, state, job, target)
     if gone is None:
         return None
     state.take(job, target)
     placement[job] = target
-    for other, counts in sorted(gone.items(), key=lambda each: -utility(original, *each)):
-        if fits(original, original.kind(other), counts, state.free, state.uplink_free):
+    for other, counts in sorted(gone.items(), key=lambda each: -utility(problem, *each)):
+        if fits(problem, problem.kind(other), counts, state.free, state.uplink_free):
             state.take(other, counts)
             placement[other] = counts
-    _refill(original, placement, state, budget)
+    _refill(problem, placement, state, budget)
     return placement
-
-
-def _target(problem: Problem, original: Problem, placement: Placement, job: int) -> Counts | None:
-    """The best place at prices of what is there, beside the jobs that must run."""
-    staying = {j: counts for j, counts in placement.items() if original.must_place[j]}
-    room = State.of(original, staying)
-    price = np.zeros_like(original.free)
-    for j, counts in placement.items():
-        if j not in staying:
-            per_gpu = max(0.0, utility(original, j, counts)) / original.kind(j).k
-            for n, x in counts.items():
-                price[n, 0] += per_gpu * x
-    price[:, 0] /= np.maximum(1, original.free_gpus)
-    prices = Prices(price, np.zeros(original.tree.n_vertices))
-    best = best_placement(problem, job, np.maximum(room.free, 0.0), np.maximum(room.uplink_free, 0.0), prices)
-    return None if best is None else best.counts
 
 
 def _evict(problem: Problem, placement: Placement, state: State, job: int, target: Counts) -> Placement | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import replace
 
 import msgspec
 
 from crop_cli._version import __version__
 from crop_cli.errors import UsageError
 from crop_cli.explanation.answers import Change, Displaced, Explanation, JobAnswer, Place, UplinkUse
-from crop_cli.explanation.displace import force
+from crop_cli.explanation.displace import How, force
 from crop_cli.explanation.free import to_free
 from crop_cli.explanation.grow import more_nodes
 from crop_cli.explanation.prices import price_report, prices_of, settled
@@ -27,9 +27,8 @@ from crop_cli.names import one
 from crop_cli.reasons.fits import Room
 from crop_cli.reasons.unplaced import NOTHING, unplaced_reasons
 from crop_cli.solvers.bounds import upper_bound
-from crop_cli.solvers.contract import Budget, Request
+from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.oracle import Prices, best_placement
-from crop_cli.solvers.registry import Engine
 
 BETTER = 1e-6
 """Share by which a place must be better to be called better."""
@@ -42,15 +41,6 @@ SHARE_FORCED = 0.6
 
 SHARE_PRICES = 0.2
 """Most of the time that is spent on prices where the solution has none."""
-
-
-@dataclass(frozen=True, slots=True)
-class How:
-    """What solves again, how, and the time for all of it."""
-
-    engine: Engine
-    request: Request
-    budget: Budget
 
 
 def explain(instance: Instance, solution: Solution, names: list[str], how: How) -> Explanation:
@@ -87,8 +77,7 @@ def explain(instance: Instance, solution: Solution, names: list[str], how: How) 
                 scene,
                 job,
                 _plain(scene, job, reasons.get(job), prices, solution),
-                how,
-                how.budget.part(1 / (len(asked) - i)),
+                replace(how, budget=how.budget.part(1 / (len(asked) - i)), prices=prices),
             )
             for i, job in enumerate(asked)
         ]
@@ -189,22 +178,22 @@ def _all_waiting(
     return answers
 
 
-def _detailed(scene: Scene, job: int, plain: JobAnswer, how: How, budget: Budget) -> JobAnswer:
+def _detailed(scene: Scene, job: int, plain: JobAnswer, how: How) -> JobAnswer:
     """With what it displaces, and what would admit it."""
     if scene.objective is None:
         changes, changes_note = (
-            ([], "it fits by itself") if plain.best_now is not None else _changes(scene, job, budget)
+            ([], "it fits by itself") if plain.best_now is not None else _changes(scene, job, how.budget)
         )
         note = "there is no placement; the changes are those that admit it beside jobs that run and may not move"
         return _with(plain, note=note, changes=changes, changes_note=changes_note)
     if job in scene.problem.pinned:
         return _with(plain, note="the job runs and may not move")
     if plain.place is None:
-        return _waiting(scene, job, plain, how, budget)
-    return _placed(scene, job, plain, plain.place, how, budget)
+        return _waiting(scene, job, plain, how)
+    return _placed(scene, job, plain, plain.place, how)
 
 
-def _placed(scene: Scene, job: int, plain: JobAnswer, here: Place, how: How, budget: Budget) -> JobAnswer:
+def _placed(scene: Scene, job: int, plain: JobAnswer, here: Place, how: How) -> JobAnswer:
     """A job that is placed: what its best place beside the jobs that may not move would displace."""
     problem = scene.problem
     best = best_placement(problem, job, problem.free, problem.uplink_free)
@@ -213,16 +202,16 @@ def _placed(scene: Scene, job: int, plain: JobAnswer, here: Place, how: How, bud
     now = plain.best_now
     if now is not None and now.utility >= best.utility - BETTER * max(1.0, abs(best.utility)):
         return _with(plain, note="its best place is free: to move it there displaces nothing")
-    forced = force(scene, job, best.counts, how.engine, how.request, budget.part(SHARE_FORCED))
+    forced = force(scene, job, best.counts, replace(how, budget=how.budget.part(SHARE_FORCED)))
     return _with(plain, displaced=forced.displaced, note=forced.note)
 
 
-def _waiting(scene: Scene, job: int, plain: JobAnswer, how: How, budget: Budget) -> JobAnswer:
+def _waiting(scene: Scene, job: int, plain: JobAnswer, how: How) -> JobAnswer:
     """A job that waits: what it would displace, and what would admit it."""
     if plain.best_now is not None and plain.best_now.utility > NOTHING:
         return _with(plain, note="it fits beside all others as they are", changes_note="none is needed")
-    forced = force(scene, job, None, how.engine, how.request, budget.part(SHARE_FORCED))
-    changes, changes_note = _changes(scene, job, budget)
+    forced = force(scene, job, None, replace(how, budget=how.budget.part(SHARE_FORCED)))
+    changes, changes_note = _changes(scene, job, how.budget)
     return _with(plain, displaced=forced.displaced, note=forced.note, changes=changes, changes_note=changes_note)
 
 
