@@ -73,7 +73,7 @@ def solve(
     time_limit
         Seconds of wall clock for the whole call; None for no limit.
     gap
-        Stop when (bound − F)/|F| is at most this; 0 asks for a proof of optimality.
+        Stop when (bound − F)/|F| is at most this; 0 asks for a proof of optimality. None: 0.01 for `auto`, else 0.
     seed, threads
         Passed on to the solver.
     options
@@ -237,7 +237,9 @@ def explain(
     return answer(loaded.instance, claimed, names, How(engine, request, budget))
 
 
-def check_options(*, time_limit: float | None = None, gap: float = 0.0, seed: int = 0, threads: int = 1) -> None:
+def check_options(
+    *, time_limit: float | None = None, gap: float | None = None, seed: int = 0, threads: int = 1
+) -> None:
     """Refuse values that no solver could honour.
 
     Raises
@@ -247,7 +249,7 @@ def check_options(*, time_limit: float | None = None, gap: float = 0.0, seed: in
     """
     if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
         raise UsageError(f"the time limit must be a positive number of seconds, not {time_limit}")
-    if not (gap >= 0 and math.isfinite(gap)):
+    if gap is not None and not (gap >= 0 and math.isfinite(gap)):
         raise UsageError(f"the gap must be a fraction of at least 0, not {gap}")
     if not (isinstance(seed, int) and 0 <= seed < 2**31):
         raise UsageError(f"the seed must be a whole number from 0 to 2147483647, not {seed}")

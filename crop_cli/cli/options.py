@@ -50,6 +50,14 @@ Gap = Annotated[
     str,
     typer.Option("--gap", metavar="GAP", help="Stop at this (bound - F)/|F|: 0.01 or 1%; 0 asks for a proof."),
 ]
+SolverGap = Annotated[
+    str | None,
+    typer.Option(
+        "--gap",
+        metavar="GAP",
+        help="Stop at this (bound - F)/|F|: 0.01 or 1%; 0 asks for a proof.  [default: 1% for auto, else 0]",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of whatever is random.")]
 Threads = Annotated[
     int,

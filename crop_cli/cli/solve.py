@@ -23,7 +23,7 @@ def solve(
     instance: opt.InstanceFile,
     solver: opt.SolverName = "auto",
     time_limit: opt.TimeLimit = "60s",
-    gap: opt.Gap = "0",
+    gap: opt.SolverGap = None,
     seed: opt.Seed = 0,
     threads: opt.Threads = 1,
     output: opt.Output = None,
@@ -47,7 +47,7 @@ def solve(
     same).
     """
     environment = Environment.current()
-    seconds, fraction = opt.seconds(time_limit), opt.fraction(gap)
+    seconds, fraction = opt.seconds(time_limit), None if gap is None else opt.fraction(gap)
     chosen = opt.solver_options(settings, oracle, level)
     form = _form(form, output, json_stream=json_stream)
 

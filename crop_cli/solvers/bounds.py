@@ -46,9 +46,8 @@ class Bound:
     infeasible
         Proven: the jobs that must be placed cannot all be.
     prices
-        Prices of nodes and uplinks about which scarcity is known; None for a bound without an oracle.
-    certificate
-        Prices at which the dual value, or that with a knapsack, is the value; often `prices`.
+        Prices of nodes and uplinks that certify the value: `certified` recomputes it. None for a bound without an
+        oracle.
     relaxation
         All that column generation ended with; None if it did not run.
     """
@@ -56,7 +55,6 @@ class Bound:
     value: float
     infeasible: bool = False
     prices: Prices | None = None
-    certificate: Prices | None = None
     relaxation: ColumnBound | None = None
 
 
@@ -113,7 +111,7 @@ def upper_bound(
         effort=effort,
         listen=listen,
     )
-    return Bound(found.value, found.infeasible, found.prices, found.certificate, found)
+    return Bound(found.value, found.infeasible, found.certificate, found)
 
 
 def _ceilings(problem: Problem, jobs: IntArray) -> FloatArray:
@@ -150,7 +148,7 @@ def _single_price(problem: Problem, jobs: IntArray, values: FloatArray) -> Bound
     free = Prices(node=np.zeros_like(problem.free), uplink=prices.uplink)
     fractional = dual_value(problem, prices, values - price * sizes, jobs)
     whole = knapsack_value(problem, free, values, jobs)
-    return Bound(min(fractional, whole), prices=prices, certificate=free if whole < fractional else prices)
+    return Bound(min(fractional, whole), prices=prices)
 
 
 def meets(bound: float | None, value: float, gap: float) -> bool:

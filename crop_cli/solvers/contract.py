@@ -59,6 +59,8 @@ class Answer:
         Why it ended.
     guarantee
         Factor that held a priori, if any.
+    relaxation
+        What column generation ended with, if the solver took it further.
     back_end, back_end_version
         Library that did the work, if one did.
     seconds
@@ -72,6 +74,7 @@ class Answer:
     bound: float | None = None
     infeasible: bool = False
     guarantee: Guarantee = field(default_factory=Guarantee)
+    relaxation: ColumnBound | None = None
     back_end: str | None = None
     back_end_version: str | None = None
     seconds: dict[str, float] = field(default_factory=dict)

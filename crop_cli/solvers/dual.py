@@ -67,6 +67,18 @@ def uplink_with_slack(problem: Problem) -> FloatArray:
     return free
 
 
+def certified(problem: Problem, prices: Prices, values: FloatArray, jobs: IntArray) -> float:
+    """The least upper bound of F that prices prove: the dual value, or the knapsack's at lowered prices.
+
+    Parameters
+    ----------
+    problem, prices, values, jobs
+        As for `lowered`.
+    """
+    plain = dual_value(problem, prices, values, jobs)
+    return min(plain, knapsack_value(problem, *lowered(problem, prices, values, jobs), jobs))
+
+
 def lowered(problem: Problem, prices: Prices, values: FloatArray, jobs: IntArray) -> tuple[Prices, FloatArray]:
     """Prices without the least price of a GPU that is free, and the jobs' best values at them.
 

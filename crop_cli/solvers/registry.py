@@ -36,6 +36,8 @@ class Engine:
         Keyword arguments that the target gets besides those of a solver.
     abilities
         Words for people: what it can do.
+    default_gap
+        Gap at which it ends unless told otherwise.
     back_ends
         Of these libraries one has to be installed, the first that is does the work; empty where crop's own code does.
     """
@@ -46,6 +48,7 @@ class Engine:
     target: str
     arguments: dict[str, str] = field(default_factory=dict)
     abilities: tuple[str, ...] = ()
+    default_gap: float = 0.0
     back_ends: tuple[Backend, ...] = ()
 
     @property
@@ -105,10 +108,10 @@ ENGINES: dict[str, Engine] = {
         Engine(
             name="auto",
             role="auto",
-            summary="greedy, then the best exact back end in the time left, where the instance is small enough",
-            target=_EXACT,
-            arguments={"back_end": "exact"},
-            abilities=("proves optimality of small instances", "any size"),
+            summary="greedy, bound and search, then what proves most in the time left, until the gap is met",
+            target="crop_cli.solvers.search.solve:solve",
+            abilities=("gap of 1 % unless told otherwise", "any size"),
+            default_gap=0.01,
         ),
         Engine(
             name="greedy",

@@ -12,9 +12,10 @@ from crop_cli.errors import BackendError, UsageError
 from crop_cli.model.instance import Instance
 from crop_cli.model.problem import Problem, compile_problem
 from crop_cli.solvers import auto
-from crop_cli.solvers.auto import Outcome, exact_size, run
+from crop_cli.solvers.auto import exact_size, run
 from crop_cli.solvers.contract import Answer, Budget, Event, Request
 from crop_cli.solvers.registry import ENGINES, Engine
+from crop_cli.solvers.run import Outcome
 from tests.solvers import fakes
 
 
@@ -70,7 +71,7 @@ def test_an_answer_that_the_evaluator_refuses_is_an_error(events: list[Event]) -
 def test_the_verified_start_stands_when_the_back_end_is_refused(events: list[Event], with_greedy: Any) -> None:
     """When the back end's placement is refused, the greedy's is the answer and the back end's claims do not count."""
     with_greedy(fakes.first_fit)
-    outcome = _run(fakes.engine("bad", "exact", fakes.overfull), _problem([4, 4], [3, 3, 3]), events)
+    outcome = _run(fakes.engine("bad", "exact", fakes.overfull), _problem([4, 4], [3, 3, 2]), events)
     assert outcome.placement == {0: {0: 3}, 1: {1: 3}}
     assert outcome.bound is not None and outcome.bound < 1e5
     assert outcome.stop_reason == "completed"
@@ -102,7 +103,7 @@ def test_a_bound_below_a_verified_placement_is_dropped(events: list[Event], with
     """A wrong bound is noted and not used; the closed-form bound remains."""
     with_greedy(fakes.first_fit)
     wrong = fakes.engine("wrong", "exact", lambda problem, request: Answer(request.start, "proved", bound=1.0))
-    outcome = _run(wrong, _problem([4, 4], [3, 3, 3]), events)
+    outcome = _run(wrong, _problem([4, 4], [3, 3, 2]), events)
     assert outcome.bound is not None and outcome.bound >= 6.0
     assert "below a verified placement" in _notes(events)
 
@@ -136,7 +137,7 @@ def test_a_proof_counts_only_when_the_numbers_meet(events: list[Event], with_gre
     """A back end that says "proved" with a bound above F is not believed."""
     with_greedy(fakes.nothing)
     claims = fakes.engine("claims", "exact", lambda problem, request: Answer({0: {0: 3}}, "proved", bound=8.0))
-    outcome = _run(claims, _problem([4, 4], [3, 3, 3]), events)
+    outcome = _run(claims, _problem([4, 4], [3, 3, 2]), events)
     assert (outcome.status, outcome.stop_reason) == ("feasible", "completed")
 
 
@@ -156,35 +157,70 @@ def test_options_reach_the_stage_they_belong_to(events: list[Event], with_greedy
     _run(fakes.engine("back", "exact", noting("back")), _problem([4], [3]), events, request)
     assert seen == {"greedy": {"level": "node"}, "back": {"presolve": "off"}}
     with pytest.raises(UsageError, match="'presolve'"):
-        _run(replace(fakes.engine("a", "auto", noting("back")), role="auto"), _problem([4], [3]), events, request)
+        _run(fakes.engine("a", "auto", noting("back")), _problem([4], [3]), events, request)
 
 
-def test_auto_stops_when_the_greedy_is_proved(events: list[Event], with_greedy: Any) -> None:
-    """Auto does not start a back end for an answer that the bound proves already."""
-    with_greedy(fakes.first_fit)
-    outcome = _run(fakes.engine("a", "auto", fakes.overfull), _problem([8, 8], [8, 8]), events)
+@pytest.fixture
+def stages(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Request]]:
+    """Put fakes in the place of the engines that auto calls; what they were asked, by name, in order."""
+    asked: dict[str, list[Request]] = {}
+
+    def noting(name: str) -> fakes.Reply:
+        def reply(problem: Problem, request: Request) -> Answer:
+            asked.setdefault(name, []).append(request)
+            return Answer(request.start, "completed") if name != "greedy" else fakes.first_fit(problem, request)
+
+        return reply
+
+    for name, role in (("greedy", "heuristic"), ("search", "refining"), ("columns", "refining"), ("exact", "exact")):
+        monkeypatch.setitem(ENGINES, name, fakes.engine(name, role, noting(name)))  # type: ignore[arg-type]
+    return asked
+
+
+def test_auto_stops_when_the_greedy_is_proved(events: list[Event], stages: dict[str, list[Request]]) -> None:
+    """Auto goes no further than the bound for an answer that this proves already."""
+    outcome = _run(ENGINES["auto"], _problem([8, 8], [8, 8]), events)
     assert outcome.status == "optimal"
+    assert list(stages) == ["greedy"]
     assert [event.text for event in events if event.kind == "phase"] == ["greedy", "bound"]
 
 
-def test_auto_stops_within_the_gap(events: list[Event], with_greedy: Any) -> None:
-    """Auto does not start a back end when the gap asked for is met."""
-    with_greedy(fakes.first_fit)
-    outcome = _run(fakes.engine("a", "auto", fakes.overfull), _problem([4, 4], [3, 3, 3]), events, Request(gap=0.5))
+def test_auto_stops_within_the_gap(events: list[Event], stages: dict[str, list[Request]]) -> None:
+    """Auto goes no further when the gap asked for is met."""
+    outcome = _run(ENGINES["auto"], _problem([4, 4], [3, 3, 2]), events, Request(gap=0.5))
     assert (outcome.status, outcome.stop_reason) == ("feasible", "gap_limit")
+    assert list(stages) == ["greedy"]
 
 
-def test_auto_leaves_large_instances_to_the_greedy(
-    events: list[Event], with_greedy: Any, monkeypatch: pytest.MonkeyPatch
+def test_auto_searches_and_then_proves(events: list[Event], stages: dict[str, list[Request]]) -> None:
+    """A small instance whose gap is open goes to the search and to an exact back end, each with all that is known."""
+    _run(ENGINES["auto"], _problem([4, 4], [3, 3, 2]), events)
+    assert list(stages) == ["greedy", "search", "exact"]
+    for name in ("search", "exact"):
+        (request,) = stages[name]
+        assert request.start == {0: {0: 3}, 1: {1: 3}}
+        assert request.bound is not None and 6 < request.bound <= 8 + 1e-6
+        assert request.relaxation is not None and request.relaxation.prices is not None
+
+
+def test_auto_leaves_large_instances_to_price_and_branch(
+    events: list[Event], stages: dict[str, list[Request]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beyond the size that is worth it, auto keeps the greedy's answer and says so."""
-    with_greedy(fakes.first_fit)
-    problem = _problem([4, 4], [3, 3, 3])
+    """Beyond the size that is worth an exact back end, columns come after the search."""
+    problem = _problem([4, 4], [3, 3, 2])
     assert exact_size(problem) == 6
     monkeypatch.setattr(auto, "AUTO_LARGEST", 5)
-    outcome = _run(fakes.engine("a", "auto", fakes.overfull), problem, events)
+    outcome = _run(ENGINES["auto"], problem, events)
     assert outcome.stop_reason == "completed"
-    assert "no exact back end was tried" in _notes(events)
+    assert list(stages) == ["greedy", "search", "columns"]
+
+
+def test_auto_needs_no_search_without_a_placement(events: list[Event], stages: dict[str, list[Request]]) -> None:
+    """Where the greedy finds no placement there is nothing to search from: an exact back end looks for one."""
+    ENGINES["greedy"] = fakes.engine("greedy", "heuristic", fakes.nothing)
+    outcome = _run(ENGINES["auto"], _problem([4, 4], [3, 3, 2]), events)
+    assert outcome.status == "no_solution"
+    assert list(stages) == ["exact"]
 
 
 def test_an_interrupt_is_the_stop_reason(with_greedy: Any) -> None:
@@ -193,7 +229,7 @@ def test_an_interrupt_is_the_stop_reason(with_greedy: Any) -> None:
     budget = Budget(30.0)
     budget.interrupt()
     engine = fakes.engine("never", "exact", fakes.overfull)
-    outcome = run(engine, _problem([4, 4], [3, 3, 3]), Request(), budget, lambda event: None)
+    outcome = run(engine, _problem([4, 4], [3, 3, 2]), Request(), budget, lambda event: None)
     assert outcome.stop_reason == "interrupted"
     assert outcome.placement is not None and outcome.bound is not None
 
@@ -214,7 +250,7 @@ def test_a_back_end_that_fails_leaves_the_start(events: list[Event], with_greedy
     def fails(problem: Problem, request: Request) -> Answer:
         raise BackendError("out of memory")
 
-    outcome = _run(fakes.engine("fails", "exact", fails), _problem([4, 4], [3, 3, 3]), events)
+    outcome = _run(fakes.engine("fails", "exact", fails), _problem([4, 4], [3, 3, 2]), events)
     assert (outcome.status, outcome.stop_reason) == ("feasible", "error")
     assert "fails failed: out of memory" in _notes(events)
 
@@ -227,7 +263,7 @@ def test_a_back_end_that_fails_without_a_start_is_an_error(events: list[Event], 
         raise BackendError("out of memory")
 
     with pytest.raises(BackendError, match="out of memory"):
-        _run(fakes.engine("fails", "exact", fails), _problem([4, 4], [3, 3, 3]), events)
+        _run(fakes.engine("fails", "exact", fails), _problem([4, 4], [3, 3, 2]), events)
 
 
 def test_the_size_counts_classes_of_traffic() -> None:
@@ -241,5 +277,5 @@ def test_an_expired_limit_is_the_stop_reason(events: list[Event], with_greedy: A
     """When greedy and bound leave no time for the back end, the limit is why the run ended."""
     with_greedy(fakes.first_fit)
     engine = fakes.engine("never", "exact", fakes.overfull)
-    outcome = run(engine, _problem([4, 4], [3, 3, 3]), Request(), Budget(1e-9), events.append)
+    outcome = run(engine, _problem([4, 4], [3, 3, 2]), Request(), Budget(1e-9), events.append)
     assert (outcome.status, outcome.stop_reason) == ("feasible", "time_limit")

@@ -7,6 +7,7 @@ LP says. The rows of the LP are classes of nodes and uplinks, coarse ones first,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -63,7 +64,7 @@ class ColumnBound:
     prices
         Prices of the best dual value; None where the bound that it started from has none.
     certificate
-        Prices at which the knapsack's dual value, or else the plain one, is `value`.
+        Prices that certify `value` (`crop_cli.solvers.dual.certified`).
     ended
         "converged" (on the finest classes), "gap" (met), "effort" (used up), "stopped" (by the budget), "stalled" (the
         LP failed), "infeasible".
@@ -104,6 +105,7 @@ def column_bound(
     target: float | None = None,
     gap: float = 0.0,
     effort: float | None = None,
+    known: Sequence[Column] = (),
     listen: Listener = lambda _event: None,
 ) -> ColumnBound:
     """Lower a bound by column generation until it meets the gap, has converged, or effort or budget are used up.
@@ -120,14 +122,16 @@ def column_bound(
         A feasible placement, whose parts are the first columns.
     target, gap
         End when (bound − target)/|target| ≤ gap.
+    known
+        Columns of an earlier run to begin with.
     effort
         End after this much work (see `ColumnBound`). Not seconds: with a budget that lasts, the same input gives the
         same output.
     listen
         Told of every better bound.
     """
-    known = upper_bound(problem, budget, effort=0) if bound is None else bound
-    descent = _Descent(problem, budget, listen, known, target=target, gap=gap, effort=effort)
+    first = upper_bound(problem, budget, effort=0) if bound is None else bound
+    descent = _Descent(problem, budget, listen, first, target=target, gap=gap, effort=effort, columns=list(known))
     return descent.run(start or {})
 
 
@@ -164,7 +168,7 @@ class _Descent:
         self.demand = np.array([kind.demand for kind in kinds]).reshape(len(kinds), len(problem.resources))
         self.unit = max((kind.weight * kind.k for kind in kinds), default=1.0)
         self.floor = _floor(problem)
-        self.value, self.certificate = self.bound.value, self.bound.certificate
+        self.value, self.certificate = self.bound.value, self.bound.prices
         self.pricer = Pricer(problem, self.groups)
         self.images = Images(problem, self.groups)
 
@@ -234,7 +238,7 @@ class _Descent:
         priced = self.pricer(prices, self.budget)
         if priced is not None:
             values = np.minimum(values, priced.values[self.groups.of_job[jobs]])
-        self._accept(knapsack_value(self.problem, prices, values, jobs), prices)
+        self._accept(knapsack_value(self.problem, prices, values, jobs), self.bound.prices)
 
     def _accept(self, value: float, certificate: Prices) -> None:
         """Note a valid bound."""

@@ -35,6 +35,9 @@ OUTSIDE = 2.0
 NODES = 100
 """Nodes of branch and bound for a part."""
 
+QUESTIONS = 100
+"""How often the integer program may ask whether to go on: a few seconds at most."""
+
 NEAR = 0.02
 """Share of what a part can gain at most that may be left."""
 
@@ -94,10 +97,21 @@ class LocalSearch:
                 search.at[n].add(job)
         return search
 
+    @property
+    def placement(self) -> Placement:
+        """The best placement so far."""
+        return {job: dict(counts) for job, counts in self.board.placement.items()}
+
+    @property
+    def value(self) -> float:
+        """Its F."""
+        return self.board.value
+
     def follow(self, relaxation: ColumnBound) -> None:
-        """Go on with other prices."""
+        """Go on with other prices, as if everything were still to be tried."""
         prices, values = _guide(self.problem, relaxation)
         self.chooser.ledger = Ledger.of(self.problem, prices, values)
+        self.idle, self.fruitless = 0, 0.0
 
     def step(self) -> float:
         """Solve one part; returns what F rose by."""
@@ -146,6 +160,7 @@ class LocalSearch:
                     above=held,
                     enough=found.value - NEAR * (found.value - held),
                     nodes=NODES,
+                    questions=QUESTIONS,
                     budget=self.budget,
                 )
                 after = before if placed is None else part.outward(placed)

@@ -1,19 +1,30 @@
-"""The search engine: local search from the greedy's placement, guided by the prices of the bound."""
+"""The search engine: local search and column generation by turns.
+
+The search goes on while it finds something. When it looked at the whole cluster in vain and the bound has not converged
+yet, column generation takes a turn, each time a longer one: it lowers the bound, and better prices guide the search.
+"""
 
 from __future__ import annotations
 
 from crop_cli.errors import UsageError
 from crop_cli.model.problem import Problem
-from crop_cli.solvers.bounds import meets
+from crop_cli.solvers.bounds import EFFORT, Bound, meets
+from crop_cli.solvers.columns.bound import ColumnBound, column_bound
 from crop_cli.solvers.contract import Answer, Budget, Listener, Request
 from crop_cli.solvers.search.local import LocalSearch
 
-IDLE_ROUNDS, IDLE_STEPS = 4.0, 24
-"""The search ends by itself after so many parts without a gain that also cover the cluster so many times."""
+PATIENCE, LAST_PATIENCE = 1.0, 4.0
+"""How often parts without a gain cover the cluster before the bound takes a turn, and before the search ends."""
+
+LEAST_STEPS = 24
+"""Parts without a gain before the search ends, however small the cluster."""
+
+LONGER = 3.0
+"""Every turn of column generation may take this much more work than the one before."""
 
 
 def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) -> Answer:
-    """Improve the placement of the request until the gap to its bound is met, nothing more is found, or time is up.
+    """Improve the placement of the request until the gap is met, nothing more is found, or time is up.
 
     Raises
     ------
@@ -25,14 +36,49 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
     if request.start is None:
         missing = "the search needs a placement to start from, and the greedy found none"
         return Answer(None, "completed", notes=(missing,))
-    started = budget.elapsed
-    search = LocalSearch.of(problem, request.start, request.relaxation, request.seed, budget, listen)
-    while not (budget.should_stop or exhausted(search) or meets(request.bound, search.board.value, request.gap)):
-        search.step()
-    reason = budget.stop_reason() if budget.should_stop else "completed"
-    return Answer(dict(search.board.placement), reason, seconds={"solve": budget.elapsed - started})
+    started, bounding = budget.elapsed, 0.0
+    relaxation, bound, effort = request.relaxation, request.bound, EFFORT
+    search = LocalSearch.of(problem, request.start, relaxation, request.seed, budget, listen)
+    while not budget.should_stop and not meets(bound, search.value, request.gap):
+        open_bound = relaxation is not None and relaxation.ended == "effort"
+        if open_bound and search.fruitless >= PATIENCE:
+            assert relaxation is not None
+            since, effort = budget.elapsed, effort * LONGER
+            relaxation = _lower(problem, relaxation, search, request.gap, effort, budget, listen)
+            bound = relaxation.value if bound is None else min(bound, relaxation.value)
+            search.follow(relaxation)
+            bounding += budget.elapsed - since
+        elif search.fruitless >= LAST_PATIENCE and search.idle >= LEAST_STEPS:
+            break
+        else:
+            search.step()
+    return Answer(
+        search.placement,
+        budget.stop_reason() if budget.should_stop else "completed",
+        bound=bound,
+        relaxation=relaxation,
+        seconds={"solve": budget.elapsed - started - bounding, "bound": bounding},
+    )
 
 
-def exhausted(search: LocalSearch) -> bool:
-    """Whether it is time to give up."""
-    return search.idle >= IDLE_STEPS and search.fruitless >= IDLE_ROUNDS
+def _lower(
+    problem: Problem,
+    relaxation: ColumnBound,
+    search: LocalSearch,
+    gap: float,
+    effort: float,
+    budget: Budget,
+    listen: Listener,
+) -> ColumnBound:
+    """Go on with column generation from where it ended."""
+    return column_bound(
+        problem,
+        budget,
+        bound=Bound(relaxation.value, prices=relaxation.prices),
+        start=search.placement,
+        target=search.value,
+        gap=gap,
+        effort=effort,
+        known=relaxation.columns,
+        listen=listen,
+    )
