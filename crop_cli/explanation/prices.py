@@ -54,9 +54,10 @@ def price_report(
     """
     # Any prices prove a bound: those that are dust are left out before it is computed.
     prices = Prices(np.where(prices.node > DUST, prices.node, 0.0), np.where(prices.uplink > DUST, prices.uplink, 0.0))
-    values = values_at(problem, prices, budget)
-    if values is None:
+    found = values_at(problem, prices, budget)
+    if found is None:
         return None
+    prices, values = levelled(problem, prices, found)
     certified, plain = proven(problem, prices, values)
     if not np.isfinite(certified):
         return None
@@ -93,6 +94,33 @@ def values_at(problem: Problem, prices: Prices, budget: Budget | None = None) ->
         chosen = family == f
         values[chosen] = best_values(problem, jobs[chosen], problem.free, problem.uplink_free, prices)
     return values
+
+
+def levelled(problem: Problem, prices: Prices, values: FloatArray) -> tuple[Prices, FloatArray]:
+    """The same prices with the level of the GPUs' prices, the least on any node with free ones, where it proves most.
+
+    A bound with a knapsack does without that level, so that prices that come from one may be too low to say what a GPU
+    is worth. The dual value is convex and piecewise linear in the level: a fractional knapsack has the minimum. GPUs
+    that nobody can take get no price.
+
+    Parameters
+    ----------
+    prices, values
+        Any prices ≥ 0, and the best values of the open jobs at them.
+    """
+    jobs = problem.open_jobs
+    low, gross = lowered(problem, prices, values, jobs)
+    sizes = np.array([problem.kind(j).k for j in jobs.tolist()], dtype=np.int64)
+    must = problem.must_place[jobs]
+    hopeful = np.flatnonzero(~must & (gross > 0))
+    order = hopeful[np.argsort(-gross[hopeful] / sizes[hopeful], kind="stable")]
+    free = problem.free_gpus > 0
+    room = int(problem.free_gpus.sum()) - int(sizes[must].sum())
+    full = int(np.searchsorted(np.cumsum(sizes[order]), room, side="right"))
+    level = float(gross[order[full]] / sizes[order[full]]) if full < len(order) else 0.0
+    node = low.node.copy()
+    node[:, 0] = np.where(free, node[:, 0] + level, 0.0)
+    return Prices(node, low.uplink), gross - level * sizes
 
 
 def proven(problem: Problem, prices: Prices, values: FloatArray) -> tuple[float, float]:

@@ -11,11 +11,14 @@ import msgspec
 import pytest
 
 import crop_cli
-from crop_cli.explanation.prices import prices_of
+from crop_cli.explanation.prices import price_report, prices_of, values_at
 from crop_cli.model.dump import dump_solution
 from crop_cli.model.instance import Instance
 from crop_cli.model.problem import compile_problem
 from crop_cli.model.solution import Solution
+from crop_cli.solvers.bounds import upper_bound
+from crop_cli.solvers.contract import Budget
+from crop_cli.solvers.dual import lowered
 from tests.bruteforce import optimum
 from tests.cli import instances
 from tests.tiny import random_instance
@@ -81,6 +84,24 @@ def test_prices_are_complete() -> None:
         mine = [prices.node[problem.node_index[n.name], 0] for n in nodes]
         assert (row.lowest, row.highest) == (min(mine), max(mine))
         assert row.gpus_free == sum(n.gpus for n in nodes)
+
+
+def test_the_level_of_prices_is_found_again() -> None:
+    """Prices without the level that all GPUs share, as a bound with a knapsack leaves them, give the same report."""
+    compared = 0
+    for seed in range(7400, 7440):
+        problem = compile_problem(random_instance(seed, max_jobs=6))
+        found = upper_bound(problem, Budget(None))
+        values = None if found.prices is None else values_at(problem, found.prices)
+        if found.infeasible or found.prices is None or values is None:
+            continue
+        low, _ = lowered(problem, found.prices, values, problem.open_jobs)
+        full, again = (price_report(problem, prices, None, None, Budget(None)) for prices in (found.prices, low))
+        assert full is not None and again is not None
+        assert again.certified_bound == pytest.approx(full.certified_bound, rel=1e-9, abs=1e-9), seed
+        assert [row.mean for row in again.areas] == pytest.approx([row.mean for row in full.areas]), seed
+        compared += any(row.mean > 0 for row in full.areas)
+    assert compared > 5
 
 
 def test_what_is_short_has_a_price() -> None:
