@@ -5,8 +5,8 @@ Column generation has given prices, a bound and columns. From there, in rounds:
 1. more columns near the LP's optimum (`nearby`), and for the jobs that the assignment program puts into a domain,
    columns inside it;
 2. branch and bound over all columns at once (`integer`);
-3. diving: free one or a few domains of the best placement, price their jobs and those that wait in what is left, and
-   branch over these columns alone.
+3. diving (`dive`): free one or a few domains of the best placement, price their jobs and those that wait in what is
+   left, and branch over these columns alone; the next round has these columns too.
 
 The bound is the better of that of column generation and that of the assignment program, at the same prices: with it
 placements are proven good or optimal without branching on the prices themselves.
@@ -27,24 +27,34 @@ from crop_cli.solvers.columns.bound import ColumnBound, column_bound
 from crop_cli.solvers.columns.column import Column, make_column
 from crop_cli.solvers.columns.dive import Diver
 from crop_cli.solvers.columns.integer import assign, distinct, integer_master, taken_by
+from crop_cli.solvers.columns.losses import Losses
 from crop_cli.solvers.columns.nearby import Nearby
 from crop_cli.solvers.columns.program import minimise, with_start
 from crop_cli.solvers.contract import Answer, Budget, Event, Listener, Request
 
-ROUNDS = 4
+ROUNDS = 6
 """Rounds of columns and branch and bound at most."""
 
 PASSES = 60
 """Passes of pricing at noisy prices per round."""
 
+STRENGTHS = (0.1, 1.0)
+"""Of the noise, for equal shares of the passes."""
+
+SLACKS = (0.1, 0.3, 1.0)
+"""By round: columns that lose more than this share of bound − F are left aside, those above 1 for good reason."""
+
 PASSES_INSIDE = 10
 """The same for every domain and the jobs assigned to it."""
 
-NODES = 1_000
+NODES = 300
 """Nodes of branch and bound over all columns per round."""
 
-ASSIGNMENT_NODES = 5_000
+ASSIGNMENT_NODES = 300
 """Nodes of branch and bound of the assignment program."""
+
+SHARE = 0.4
+"""Most of the time that is left for branch and bound over all columns in one round."""
 
 MOST_COLUMNS = 12_000
 """Columns of the integer master; beyond, those of the first rounds stay."""
@@ -117,6 +127,13 @@ class _Known:
         return self.bound - self.value <= 0.5 * TOLERANCE * scale
 
     @property
+    def slack(self) -> float:
+        """What a better placement may give away against the bound; 0 when this one is good enough."""
+        if self.value is None or self.bound is None:
+            return np.inf
+        return 0.0 if self.done else self.bound - self.value
+
+    @property
     def done(self) -> bool:
         """Whether the placement is as good as was asked for."""
         if self.proved:
@@ -152,17 +169,20 @@ def _search(known: _Known, relaxation: ColumnBound) -> StopReason:
     nearby = Nearby(problem, groups, prices, known.request.seed)
     program = assignment(problem, groups, prices, budget)
     assigned = None if program is None else _assign(known, program)
-    diver = Diver(problem, groups, nearby, known.request.seed)
+    losses = Losses(problem, groups, prices)
+    diver = Diver(problem, groups, nearby, losses, known.request.seed)
     for i in range(ROUNDS):
         if known.done or budget.should_stop:
             break
-        pool += nearby.draw(PASSES, budget, strength=1.0 + i)
+        for strength in STRENGTHS:
+            pool += nearby.draw(PASSES // len(STRENGTHS), budget, strength=strength)
         if program is not None and assigned is not None:
             pool += _inside(known, nearby, program, assigned)
-        pool = distinct(pool)[:MOST_COLUMNS]
-        _branch(known, relaxation, pool, nodes=NODES * (1 + i))
+        pool = distinct(pool)
+        slack = known.slack * SLACKS[min(i, len(SLACKS) - 1)]
+        _branch(known, relaxation, losses.within(pool, slack)[:MOST_COLUMNS], nodes=NODES * (1 + i))
         while known.placement is not None and not known.done and not budget.should_stop:
-            found = diver.dive(known.placement, pool, budget, known.offer, lambda: known.done)
+            found = diver.dive(known.placement, pool, budget, known.offer, lambda: known.slack)
             pool = distinct([*pool, *found.columns])
             if not found.improved:
                 break
@@ -208,7 +228,7 @@ def _branch(known: _Known, relaxation: ColumnBound, pool: list[Column], nodes: i
 
     minimise(
         with_start(model, start),
-        known.budget,
+        known.budget.part(SHARE),
         nodes=nodes,
         gap=0.5 * TOLERANCE * abs(known.value or 0.0),
         seed=known.request.seed,

@@ -15,6 +15,7 @@ import numpy as np
 from crop_cli.model.problem import IntArray, Placement, Problem, utility
 from crop_cli.solvers.columns.column import Column, Groups, make_column
 from crop_cli.solvers.columns.integer import best_of_columns, distinct
+from crop_cli.solvers.columns.losses import Losses
 from crop_cli.solvers.columns.nearby import Nearby
 from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.state import State
@@ -31,10 +32,16 @@ MOST_JOBS = 60
 PASSES = 8
 """Passes of pricing for the jobs that are freed."""
 
+SEQUENCES = 8
+"""Sequences of these jobs."""
+
 NODES = 50
 """Nodes of branch and bound per set."""
 
-MOST_COLUMNS = 1_500
+QUESTIONS = 60
+"""How often HiGHS may ask to go on per set (`program`): a second or less."""
+
+MOST_COLUMNS = 1_000
 """Columns of one set."""
 
 
@@ -49,8 +56,8 @@ class Dived:
 class Diver:
     """Keeps its place in the sequence of chance between dives."""
 
-    def __init__(self, problem: Problem, groups: Groups, nearby: Nearby, seed: int) -> None:
-        self._problem, self._groups, self._nearby = problem, groups, nearby
+    def __init__(self, problem: Problem, groups: Groups, nearby: Nearby, losses: Losses, seed: int) -> None:
+        self._problem, self._groups, self._nearby, self._losses = problem, groups, nearby, losses
         self._rng = np.random.default_rng(seed + 1)
         parents = problem.tree.parent[problem.tree.node_vertex :]
         self._domain_of = np.unique(parents, return_inverse=True)[1].ravel()
@@ -61,7 +68,7 @@ class Diver:
         pool: list[Column],
         budget: Budget,
         offer: Callable[[Placement], bool],
-        done: Callable[[], bool],
+        slack: Callable[[], float],
     ) -> Dived:
         """Free sets of domains one after the other, going on from every better placement.
 
@@ -73,16 +80,17 @@ class Diver:
             Columns that are known.
         offer
             Takes a placement and says whether it is better than the best.
-        done
-            Whether the best is good enough.
+        slack
+            What a better placement may give away in all (`losses`); 0 when the best is good enough.
         """
         improved = False
         columns: list[Column] = []
         for _ in range(TRIES):
-            if budget.should_stop or done():
+            most = slack()
+            if budget.should_stop or most <= 0.0:
                 break
             nodes = self._freed(placement)
-            found = self._within(placement, nodes, pool, budget, columns)
+            found = self._within(placement, nodes, pool, most, budget, columns)
             if found is not None and offer(found):
                 placement, improved = found, True
         return Dived(improved, columns)
@@ -97,7 +105,13 @@ class Diver:
         return np.flatnonzero(np.isin(self._domain_of, chosen))
 
     def _within(
-        self, placement: Placement, nodes: IntArray, pool: list[Column], budget: Budget, columns: list[Column]
+        self,
+        placement: Placement,
+        nodes: IntArray,
+        pool: list[Column],
+        most: float,
+        budget: Budget,
+        columns: list[Column],
     ) -> Placement | None:
         """A better placement that differs only in jobs that touch these nodes; new columns are added to the list."""
         problem, groups = self._problem, self._groups
@@ -112,6 +126,7 @@ class Diver:
         free, uplinks = np.maximum(room.free, 0.0), np.maximum(room.uplink_free, 0.0)
         listed = np.unique(groups.of_job[jobs])
         new = self._nearby.draw(PASSES, budget, groups=listed, free=free, uplink_free=uplinks)
+        new += self._nearby.sequences(SEQUENCES, jobs, room, budget)
         columns += new
         here = [
             make_column(problem, groups, int(groups.of_job[job]), utility(problem, job, placement[job]), placement[job])
@@ -127,9 +142,18 @@ class Diver:
             and (column.workers[:, None] * demand[column.group] <= fit[column.nodes]).all()
             and (column.gbps <= uplinks[column.vertices] + problem.uplink_slack[column.vertices]).all()
         ]
-        candidates = distinct([*here, *new, *known])[:MOST_COLUMNS]
+        candidates = distinct([*here, *self._losses.within([*new, *known], most)])[:MOST_COLUMNS]
         before = sum(utility(problem, job, placement[job]) for job in touched)
         found = best_of_columns(
-            problem, groups, candidates, jobs, room.free, room.uplink_free, above=before, nodes=NODES, budget=budget
+            problem,
+            groups,
+            candidates,
+            jobs,
+            room.free,
+            room.uplink_free,
+            above=before,
+            nodes=NODES,
+            questions=QUESTIONS,
+            budget=budget,
         )
         return None if found is None else {**stay, **found}
