@@ -25,7 +25,11 @@ AUTO_LARGEST = 15_000
 """Largest `exact_size` for which `auto` runs an exact back end: above, none improved on the greedy within a minute."""
 
 ALONE, FIRST, SEARCH = 0.8, 0.3, 0.6
-"""Most of the time left that a heuristic may take before the bound, the greedy before others, and search in `auto`."""
+"""Most of the time left that a heuristic may take before the bound, the greedy before others, and in `auto` the search
+before a prover that is likely to prove something."""
+
+BRANCHING = 5_000
+"""Nodes times jobs up to which price and branch is likely to prove something."""
 
 
 def run(engine: Engine, problem: Problem, request: Request, budget: Budget, listen: Listener) -> Outcome:
@@ -90,8 +94,10 @@ def worth_exact(problem: Problem) -> bool:
 def _auto(state: Run, request: Request) -> None:
     """Search, then a prover, while the gap is not met and time is left."""
     search, budget = ENGINES["search"], state.budget
-    prover = ENGINES["exact"] if ENGINES["exact"].installed and worth_exact(state.problem) else ENGINES["columns"]
-    for engine, time in ((search, budget.part(SEARCH)), (prover, budget)):
+    exact = ENGINES["exact"].installed and worth_exact(state.problem)
+    prover = ENGINES["exact"] if exact else ENGINES["columns"]
+    hopeful = exact or state.problem.n_nodes * len(state.problem.open_jobs) <= BRANCHING
+    for engine, time in ((search, budget.part(SEARCH if hopeful else 1.0)), (prover, budget)):
         if state.within(request.gap) or (engine is search and state.placement is None):
             continue
         if not _may_go_on(state):

@@ -19,7 +19,11 @@ TOLD = [path for path in CASES if "reason_mentions" in json.loads(path.read_text
 
 def _solve(expectation: Path) -> tuple[dict[str, Any], str, Solution]:
     instance = str(expectation).replace(".expect.json", ".json")
-    return json.loads(expectation.read_text(encoding="utf-8")), instance, crop_cli.solve(instance, time_limit=30)
+    return (
+        json.loads(expectation.read_text(encoding="utf-8")),
+        instance,
+        crop_cli.solve(instance, time_limit=30, gap=0.0),
+    )
 
 
 @pytest.mark.parametrize("case", TOLD, ids=lambda path: path.name.removesuffix(".expect.json"))

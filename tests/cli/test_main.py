@@ -74,11 +74,11 @@ def test_completion_knows_the_solvers() -> None:
         "finally:\n"
         f"    print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)\n"
     )
-    words = {"_CROP_COMPLETE": "complete_bash", "COMP_WORDS": "crop solve --solver c", "COMP_CWORD": "3"}
+    words = {"_CROP_COMPLETE": "complete_bash", "COMP_WORDS": "crop solve --solver co", "COMP_CWORD": "3"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **words}
     )
-    assert (done.stdout.split(), done.stderr.strip()) == (["cp-sat", "cbc"], "[]")
+    assert (done.stdout.split(), done.stderr.strip()) == (["config-lp", "columns"], "[]")
 
 
 def test_errors_are_one_line_each_without_a_traceback(crop: Run, tmp_path: Path) -> None:

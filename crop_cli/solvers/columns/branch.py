@@ -31,6 +31,7 @@ from crop_cli.solvers.columns.losses import Losses
 from crop_cli.solvers.columns.nearby import Nearby
 from crop_cli.solvers.columns.program import minimise, with_start
 from crop_cli.solvers.contract import Answer, Budget, Event, Listener, Request
+from crop_cli.solvers.dual import lowered
 
 ROUNDS = 6
 """Rounds of columns and branch and bound at most."""
@@ -157,9 +158,11 @@ class _Known:
 def _search(known: _Known, relaxation: ColumnBound) -> StopReason:
     """All rounds."""
     problem, budget, groups = known.problem, known.budget, relaxation.groups
-    prices = relaxation.certificate or relaxation.prices
-    if known.done or budget.should_stop or prices is None:
+    certificate, jobs = relaxation.certificate, problem.open_jobs
+    if known.done or budget.should_stop or certificate is None:
         return "completed"
+    # Without the least price of a GPU, the assignment program decides what GPUs are worth; losses stay the same.
+    prices, _ = lowered(problem, certificate, np.zeros(len(jobs)), jobs)
     pool = list(relaxation.columns)
     if known.placement is not None:
         pool += [

@@ -29,7 +29,9 @@ def factor(run: PureRun) -> float:
     return 1.0 if bounds <= 0 else run.value / (run.value + bounds)
 
 
-def guarantee(problem: Problem, outlook: Outlook, run: PureRun, fitting: dict[int, int], value: float) -> Guarantee:
+def guarantee(
+    problem: Problem, outlook: Outlook, run: PureRun, fitting: dict[int, int] | None, value: float
+) -> Guarantee:
     """What a complete run proves about the final placement.
 
     Parameters
@@ -37,7 +39,7 @@ def guarantee(problem: Problem, outlook: Outlook, run: PureRun, fitting: dict[in
     run
         The greedy over one level's domains.
     fitting
-        What `deepest_fit` returns: the jobs that fit at all.
+        What `deepest_fit` returns: the jobs that fit at all. None: not known, then nothing is said of the optimum.
     value
         F of the final placement.
     """
@@ -49,7 +51,8 @@ def guarantee(problem: Problem, outlook: Outlook, run: PureRun, fitting: dict[in
     claimed = math.floor((factor(run) + 1e-9) * 1e6) / 1e6
     if claimed <= 0:
         return Guarantee(why=f"the arrangements of the {level} domains could not be certified")
-    inside = "optimum" if confined(problem, outlook, run.domains.depth, fitting) else None
+    known = fitting is not None and confined(problem, outlook, run.domains.depth, fitting)
+    inside = "optimum" if known else None
     return Guarantee(
         a_priori=claimed,
         relative_to=inside or f"best placement that keeps each job inside one {level}",

@@ -12,6 +12,9 @@ from crop_cli.solvers.greedy.outlook import TOLERANCE
 from crop_cli.solvers.greedy.placing import place_in_order
 from crop_cli.solvers.oracle import best_values
 
+SHARP_NODES = 4_000_000
+"""Kinds times nodes from which the oracle takes too long for one domain: seconds."""
+
 SHARP = 2000
 """Pairs of kinds and differing domains for which the oracle is asked what the kind can reach there."""
 
@@ -78,7 +81,9 @@ class InnerGreedy:
         """
         key = (int(self.problem.tree.depth[vertex]), int(self.like[vertex]))
         if key not in self.ceilings:
-            sharp = len(self.ceilings) * len(self.problem.kinds) < SHARP
+            nodes = int(self.problem.tree.end_node[vertex] - self.problem.tree.first_node[vertex])
+            few = len(self.problem.kinds) * nodes < SHARP_NODES
+            sharp = few and len(self.ceilings) * len(self.problem.kinds) < SHARP
             self.ceilings[key] = self._sharp(vertex) if sharp else self._outlook(vertex)
         return self.ceilings[key]
 

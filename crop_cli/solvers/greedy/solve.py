@@ -17,6 +17,7 @@ from crop_cli.solvers.greedy.improve import displace, fill, ruin, upgrade
 from crop_cli.solvers.greedy.lazy import PATIENCE, PureRun, run_greedy
 from crop_cli.solvers.greedy.must import impossible, make_room, place_required
 from crop_cli.solvers.greedy.setting import Setting
+from crop_cli.solvers.greedy.wide import WIDE, fill_wide, is_wide
 
 OPTIONS = ("level", "oracle")
 """Keys of `--set`: a level's name (or "cluster"), and "greedy" or "exact"."""
@@ -24,8 +25,8 @@ OPTIONS = ("level", "oracle")
 CONSTRUCT = 300_000
 """`Finder.work` after which no construction begins that the guarantee does not need: a second or two."""
 
-IMPROVE = (100_000, 100)
-"""`Finder.work` that improvement may add: so much, and so much per node; a fraction of a second."""
+IMPROVE = (100_000, 100, 500_000)
+"""`Finder.work` that improvement may add: so much, and so much per node, but no more; a second or so."""
 
 PREPARE = 0.15
 """Most of the time left that finding the level may take."""
@@ -71,11 +72,19 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
         return Answer(None, "proved", infeasible=True, seconds={"solve": budget.elapsed}, notes=(proof,))
     started = budget.elapsed
     setting = Setting.of(problem, request.gap, budget, listen)
-    fitting = deepest_fit(problem, setting.finder, setting.likeness, budget.part(PREPARE))
-    depth = choose_depth(problem, fitting) if forced is None else forced
+    # Arranging thousands of domains takes long: on so many nodes only who asks for a level gets it, and a guarantee.
+    wide = is_wide(problem) and forced is None and not exact
+    fitting = None if wide else deepest_fit(problem, setting.finder, setting.likeness, budget.part(PREPARE))
+    depth = (
+        forced
+        if forced is not None
+        else choose_depth(problem, fitting)
+        if fitting is not None
+        else problem.tree.max_depth
+    )
     built = budget.elapsed
     base = place_required(setting)
-    runs = _construct(setting, base, depth, exact, request)
+    runs = _construct(setting, base, depth, exact, request, wide=wide)
     if setting.best is not None:
         improve(setting, np.random.default_rng(request.seed))
     seconds = {"build": built - started, "solve": budget.elapsed - built}
@@ -86,6 +95,8 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
         )
         return Answer(None, reason, seconds=seconds, notes=(missing,))
     claims = [guarantee(problem, setting.outlook, run, fitting, setting.best_value) for run in runs]
+    if wide:
+        claims = [Guarantee(why=f"on more than {WIDE} nodes no level is arranged unless --level names one")]
     return Answer(setting.best, reason, guarantee=strongest(claims), seconds=seconds)
 
 
@@ -129,10 +140,13 @@ def _pure_runs(setting: Setting, depth: int, exact: bool, seed: int) -> list[Pur
     return runs
 
 
-def _construct(setting: Setting, base: Placement | None, depth: int, exact: bool, request: Request) -> list[PureRun]:
+def _construct(
+    setting: Setting, base: Placement | None, depth: int, exact: bool, request: Request, *, wide: bool
+) -> list[PureRun]:
     """Placements from a given start, from plain orders and from the pure runs, which are returned; the best is kept.
 
-    `base` holds the jobs that must run and no others; None if they were not all placed.
+    `base` holds the jobs that must run and no others; None if they were not all placed. With `wide`, there is but one
+    construction.
     """
     orders, board = setting.orders(), Board.empty(setting.problem)
     if base is not None:
@@ -142,6 +156,8 @@ def _construct(setting: Setting, base: Placement | None, depth: int, exact: bool
         finish(setting, board, base, request.start, orders["dense"])
     # The quickest of the good ones comes first: it is what a short time limit leaves.
     finish(setting, board, base, base or {}, orders["dense"])
+    if wide:
+        return []
     runs = _pure_runs(setting, depth, exact, request.seed)
     for run in runs:
         finish(setting, board, base, run.placement, orders["dense"])
@@ -159,7 +175,10 @@ def finish(setting: Setting, board: Board, base: Placement | None, placement: Pl
         if base is None:
             return
         board.load(base)
-    fill(setting, board, order)
+    if is_wide(setting.problem):
+        fill_wide(setting, board, order)
+    else:
+        fill(setting, board, order)
     setting.offer(board)
 
 
@@ -167,7 +186,7 @@ def improve(setting: Setting, rng: np.random.Generator) -> None:
     """Upgrades, insertions and ruins from the best placement on, until a round gains nothing."""
     orders = setting.orders()
     board = Board.empty(setting.problem)
-    setting.work_limit = setting.finder.work + IMPROVE[0] + IMPROVE[1] * setting.problem.n_nodes
+    setting.work_limit = setting.finder.work + min(IMPROVE[0] + IMPROVE[1] * setting.problem.n_nodes, IMPROVE[2])
     ruins, tries = _share(setting, RUINS), _share(setting, TRIES)
     ruins = min(ruins, RUINS_PER_JOB * len(setting.problem.open_jobs))
     for _ in range(ROUNDS):

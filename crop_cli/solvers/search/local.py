@@ -23,7 +23,7 @@ from crop_cli.solvers.search.neighbourhood import Chooser
 from crop_cli.solvers.search.part import cut_out
 from crop_cli.solvers.search.relax import candidates
 
-SIZE, LARGEST = 32, 128
+SIZE, LARGEST = 24, 128
 """Nodes of a part: at first, and at most."""
 
 GROWTH = 1.5
@@ -35,10 +35,10 @@ OUTSIDE = 2.0
 NODES = 100
 """Nodes of branch and bound for a part."""
 
-QUESTIONS = 100
+QUESTIONS = 40
 """How often the integer program may ask whether to go on: a few seconds at most."""
 
-NEAR = 0.02
+NEAR = 0.1
 """Share of what a part can gain at most that may be left."""
 
 LITTLE = 1e-5

@@ -16,7 +16,7 @@ from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.dual import knapsack_value, lowered
 from crop_cli.solvers.oracle import Prices
 
-PASSES = 30
+PASSES = 15
 """Passes of pricing at most."""
 
 SMOOTHING = 0.5
@@ -62,6 +62,13 @@ def candidates(problem: Problem, start: Placement, prices: Prices | None, budget
     for g in range(len(groups)):
         master.add(_in_one_node(problem, groups, g))
     pricer, images = Pricer(problem, groups), Images(problem, groups)
+    if not master.columns:  # an LP without any has no duals to ask with
+        priced = pricer(rows.prices(np.zeros(len(rows))), budget)
+        if priced is None:
+            return None
+        master.add(priced.columns)
+        if not master.columns:
+            return Candidates(groups, [], 0.0)
     try:
         relaxed = master.solve(budget)
         centre = None if prices is None else rows.means(prices)
