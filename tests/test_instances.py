@@ -29,7 +29,8 @@ def _instances(folder: str) -> list[Path]:
 
 
 CASES, SMALL, REAL = _instances("cases"), _instances("small"), _instances("real")
-EVERY = CASES + SMALL + REAL
+MEDIUM, LARGE = _instances("medium"), _instances("large")
+EVERY = CASES + SMALL + REAL + MEDIUM + LARGE
 BEST_KNOWN: dict[str, Expected] = json.loads((INSTANCES / "best-known.json").read_text())
 
 by_name = pytest.mark.parametrize("path", EVERY, ids=lambda p: f"{p.parent.name}/{p.name}")
@@ -61,6 +62,8 @@ def test_there_are_enough_of_each() -> None:
     assert len(CASES) >= 25
     assert len(SMALL) >= 40
     assert len(REAL) >= 8
+    assert len(MEDIUM) >= 20
+    assert len(LARGE) >= 12
 
 
 @by_name
@@ -89,6 +92,28 @@ def test_real_ones_want_about_what_there_is(path: Path) -> None:
     instance = load_instance(path).instance
     assert 0.9 <= _load(instance) <= 1.3
     assert instance.assumptions
+
+
+@pytest.mark.parametrize("path", MEDIUM + LARGE, ids=lambda p: p.name.split(".")[0])
+def test_names_of_medium_and_large_ones_tell_what_they_are(path: Path) -> None:
+    """FAMILY-NODES[-taken][-SEED]: so many nodes, 30 % of the GPUs taken or none, load 1.1."""
+    instance = load_instance(path).instance
+    _, nodes, *rest = instance.name.split("-")
+    assert len(instance.cluster.nodes) == int(nodes)
+    assert (int(nodes) <= 64) == (path.parent.name == "medium")
+    total = 8 * len(instance.cluster.nodes)
+    assert _free_gpus(instance) == total - (round(0.3 * total) if "taken" in rest else 0)
+    assert 1.1 <= _load(instance) <= 1.35
+    assert instance.assumptions
+
+
+@pytest.mark.skipif(not TRACES.is_dir(), reason="the public traces are not here")
+def test_medium_and_large_ones_are_what_the_script_makes(tmp_path: Path) -> None:
+    """The committed script reproduces instances/medium and instances/large byte for byte from the public traces."""
+    script = INSTANCES / "scripts" / "make_scale.py"
+    subprocess.run([sys.executable, str(script), "--traces", str(TRACES), "-o", str(tmp_path)], check=True)
+    made = {p.name: p.read_bytes() for folder in ("medium", "large") for p in (tmp_path / folder).iterdir()}
+    assert made == {p.name: p.read_bytes() for p in MEDIUM + LARGE}
 
 
 def test_small_ones_are_what_the_script_makes(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def test_claims_about_all_placements_are_held_against_the_plainest(
 
 
 def test_what_is_only_claimed_is_called_so(crop: Run, racks: str, solved: Data, tmp_path: Path) -> None:
-    """A check recomputes F, and says that the status is the file's own word, and the bound too if no prices prove it."""
+    """A check recomputes F, and says that the status is the file's word, and the bound too if no prices prove it."""
     lines = _check(crop, racks, solved, tmp_path).stdout.splitlines()
     assert [line.split("(")[-1] for line in lines[1:3]] == ["claimed)", "recomputed)"]
     assert lines[3].endswith("(proven by the prices, recomputed)")

@@ -61,41 +61,50 @@ def candidates(problem: Problem, start: Placement, prices: Prices | None, budget
     master.add([_column(problem, groups, job, counts) for job, counts in sorted(start.items())])
     for g in range(len(groups)):
         master.add(_in_one_node(problem, groups, g))
-    pricer, images = Pricer(problem, groups), Images(problem, groups)
+    pricer = Pricer(problem, groups)
     if not master.columns:  # an LP without any has no duals to ask with
         priced = pricer(rows.prices(np.zeros(len(rows))), budget)
-        if priced is None:
-            return None
+        if priced is None or not priced.columns:
+            return None if priced is None else Candidates(groups, [], 0.0)
         master.add(priced.columns)
-        if not master.columns:
-            return Candidates(groups, [], 0.0)
     try:
-        relaxed = master.solve(budget)
-        centre = None if prices is None else rows.means(prices)
-        direct = False
-        for _ in range(PASSES):
-            if relaxed is None:
-                return None
-            y = relaxed.y if centre is None or direct else SMOOTHING * centre + (1 - SMOOTHING) * relaxed.y
-            priced = pricer(rows.prices(y), budget)
-            if priced is None:
-                return None
-            found = [
-                *priced.columns,
-                *_images(problem, groups, images, priced.columns, rows.prices(relaxed.y), relaxed),
-            ]
-            if master.add(found) == 0:
-                if direct or centre is None:
-                    break
-                direct = True
-                continue
-            centre, direct = y, False
-            relaxed = master.solve(budget)
+        relaxed = _generate(problem, groups, rows, master, pricer, prices, budget)
     except MasterError:
         return None
     if relaxed is None:
         return None
     return Candidates(groups, master.columns, min(relaxed.value, _whole_jobs(problem, groups, rows, relaxed)))
+
+
+def _generate(
+    problem: Problem,
+    groups: Groups,
+    rows: Rows,
+    master: Master,
+    pricer: Pricer,
+    prices: Prices | None,
+    budget: Budget,
+) -> Relaxed | None:
+    """Passes of pricing until no column prices out; the last LP, None when the budget ends first."""
+    images = Images(problem, groups)
+    centre, direct = None if prices is None else rows.means(prices), False
+    relaxed = master.solve(budget)
+    for _ in range(PASSES):
+        if relaxed is None:
+            return None
+        y = relaxed.y if centre is None or direct else SMOOTHING * centre + (1 - SMOOTHING) * relaxed.y
+        priced = pricer(rows.prices(y), budget)
+        if priced is None:
+            return None
+        elsewhere = _images(problem, groups, images, priced.columns, rows.prices(relaxed.y), relaxed)
+        if master.add([*priced.columns, *elsewhere]) == 0:
+            if direct or centre is None:
+                break
+            direct = True
+            continue
+        centre, direct = y, False
+        relaxed = master.solve(budget)
+    return relaxed
 
 
 def _whole_jobs(problem: Problem, groups: Groups, rows: Rows, relaxed: Relaxed) -> float:
