@@ -16,7 +16,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	touch $@
 
 demo: $(VENV)/.installed  ## install, then place the jobs of a real instance
-	$(BIN)/crop solve $(DEMO)
+	$(BIN)/crop solve $(DEMO) --gap 0
 
 test: $(VENV)/.installed-dev  ## all tests
 	$(BIN)/python -m pytest -n 2 -q
