@@ -10,7 +10,7 @@ from crop_cli.errors import UsageError
 from crop_cli.model.problem import Problem
 from crop_cli.solvers.bounds import EFFORT, Bound, meets
 from crop_cli.solvers.columns.bound import ColumnBound, column_bound
-from crop_cli.solvers.contract import Answer, Budget, Listener, Request
+from crop_cli.solvers.contract import Answer, Budget, Event, Listener, Request
 from crop_cli.solvers.search.local import LocalSearch
 
 PATIENCE, LAST_PATIENCE = 1.0, 4.0
@@ -44,10 +44,12 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
         if open_bound and search.fruitless >= PATIENCE:
             assert relaxation is not None
             since, effort = budget.elapsed, effort * LONGER
+            listen(Event("phase", since, text="bound"))
             relaxation = _lower(problem, relaxation, search, request.gap, effort, budget, listen)
             bound = relaxation.value if bound is None else min(bound, relaxation.value)
             search.follow(relaxation)
             bounding += budget.elapsed - since
+            listen(Event("phase", budget.elapsed, text="search"))
         elif search.fruitless >= LAST_PATIENCE and search.idle >= LEAST_STEPS:
             break
         else:

@@ -57,6 +57,8 @@ def test_never_worse_than_its_start_and_mostly_optimal(block: int) -> None:
         value, slack = value_of(problem, answer.placement), 1e-9 * max(1.0, abs(best))
         assert value_of(problem, request.start) - slack <= value <= best + slack
         for event in events:
+            if event.kind == "phase":
+                continue
             assert event.value is not None
             if event.kind == "bound":
                 assert event.value >= best - slack
