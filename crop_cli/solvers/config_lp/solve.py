@@ -26,8 +26,11 @@ from crop_cli.solvers.greedy.must import impossible, place_required
 from crop_cli.solvers.greedy.setting import THRIFT, Setting
 from crop_cli.solvers.greedy.solve import PREPARE, finish, improve, read_options, strongest
 
+SHARE_LEVEL = 0.5
+"""Most of the time left that one level may take; the next level and improvement have the rest."""
+
 SHARE_START, SHARE_RELAX, SHARE_BOUND = 0.1, 0.5, 0.5
-"""Most of the time left that the start, the LP and its proven bound may take, one after another."""
+"""Most of a level's time left that the start, the LP and its proven bound may take, one after another."""
 
 REARRANGE = WORK // 3
 """`Pricer.work` that arranging the domains anew may add, at the start and after rounding."""
@@ -71,7 +74,7 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
     runs: list[_Run] = []
     for d in dict.fromkeys((depth, problem.tree.max_depth)):
         try:
-            runs.append(_run(setting, d, exact, request.seed))
+            runs.append(_run(setting, budget.part(SHARE_LEVEL), d, exact, request.seed))
         except MasterError as error:
             raise BackendError(f"HiGHS failed on the configuration LP: {error}") from error
         for placement in runs[-1].placements:
@@ -121,9 +124,9 @@ class _Run:
     notes: tuple[str, ...]
 
 
-def _run(setting: Setting, depth: int, exact: bool, seed: int) -> _Run:
+def _run(setting: Setting, budget: Budget, depth: int, exact: bool, seed: int) -> _Run:
     """Relax, bound, round, and look at every domain once more."""
-    problem, budget = setting.problem, setting.budget
+    problem = setting.problem
     wide = widened(problem)
     classes, groups = find_classes(wide, setting.outlook, setting.likeness, depth), Groups.of_problem(problem)
     if not classes.count:
