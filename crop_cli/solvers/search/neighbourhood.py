@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,9 +17,12 @@ WAYS = ("spread", "poor", "linked", "wanted")
 """
 spread: domains in random order, every one before any comes again.
 poor: domains that lose most against the prices.
-linked: the domains of a job that is worth less than it could be, and of those that share them with it.
-wanted: the domains of the best place, at the prices, of a job that is left out.
+linked: the nodes and domains of a job that is worth less than it could be, and of those that share them with it.
+wanted: the nodes and domains of the best place, at the prices, of a job that is left out.
 """
+
+Choice = tuple[list[int], list[int]]
+"""Nodes that have to be among those chosen, and domains that come next, in order."""
 
 SMOOTHING, LEAST = 0.25, 0.08
 """Weight of the latest gain in a way's score, and the least share of choices that each way gets."""
@@ -57,46 +61,41 @@ class Chooser:
         self.scores[way] = rate if np.isnan(old) else (1 - SMOOTHING) * old + SMOOTHING * rate
 
     def nodes(self, way: int, board: Board, size: int) -> IntArray:
-        """About so many nodes, ascending."""
+        """So many nodes, ascending; more if the job that the choice is about spans more than half of them."""
         losses = self.ledger.losses(self.problem, board)
         match WAYS[way]:
             case "poor":
-                domains: Iterable[int] = self._by_loss(losses)
+                choice: Choice = ([], self._by_loss(losses))
             case "linked":
-                domains = self._linked(board, losses)
+                choice = self._linked(board, losses)
             case "wanted":
-                domains = self._wanted(board, losses)
+                choice = self._wanted(board, losses)
             case _:
-                domains = ()
-        return self._gather(domains, size)
+                choice = ([], [])
+        return self._gather(*choice, size)
 
-    def _gather(self, domains: Iterable[int], size: int) -> IntArray:
-        """Nodes of the domains in order, then of the deck, until there are enough; the last domain may be cut."""
-        ledger, chosen, seen = self.ledger, [], set[int]()
-        left = size
-        for d in (*domains, *self._draw(size)):
-            if left <= 0:
-                break
+    def _gather(self, needed: list[int], domains: Iterable[int], size: int) -> IntArray:
+        """The nodes needed, then those of the domains in order, then of the deck; the last domain may be cut."""
+        ledger, chosen, seen = self.ledger, [np.array(needed, dtype=np.int64)], set[int]()
+        left = min(max(size - len(needed), size // 2), self.problem.n_nodes - len(needed))
+        order = itertools.chain(domains, self._drawn())
+        while left > 0 and (d := next(order, None)) is not None:
             if d in seen:
                 continue
             seen.add(d)
-            nodes = np.arange(ledger.first[d], ledger.end[d])
+            nodes = np.setdiff1d(np.arange(ledger.first[d], ledger.end[d]), chosen[0], assume_unique=True)
             if len(nodes) > left:
                 nodes = self.rng.choice(nodes, size=left, replace=False)
             chosen.append(nodes)
             left -= len(nodes)
         return np.sort(np.concatenate(chosen))
 
-    def _draw(self, most: int) -> list[int]:
-        """The next domains of the deck, shuffled anew when it runs out."""
-        drawn: list[int] = []
-        nodes = 0
-        while nodes < most and len(drawn) < len(self.ledger):
+    def _drawn(self) -> Iterator[int]:
+        """The next domains of the deck, shuffled anew when it runs out; two decks at most."""
+        for _ in range(2 * len(self.ledger)):
             if not self.deck:
                 self.deck = self.rng.permutation(len(self.ledger)).tolist()
-            drawn.append(self.deck.pop())
-            nodes += int(self.ledger.end[drawn[-1]] - self.ledger.first[drawn[-1]])
-        return drawn
+            yield self.deck.pop()
 
     def _by_loss(self, losses: FloatArray) -> list[int]:
         """Domains in random order, those that lose more more likely first."""
@@ -106,35 +105,36 @@ class Chooser:
         ordered: list[int] = lossy[np.argsort(clocks, kind="stable")].tolist()
         return ordered
 
-    def _linked(self, board: Board, losses: FloatArray) -> list[int]:
-        """The domains of a job that loses, then of the jobs that run in these and elsewhere too."""
+    def _linked(self, board: Board, losses: FloatArray) -> Choice:
+        """The nodes of a job that loses; its domains, then those of the jobs that run in these and elsewhere too."""
         lag = {
             job: self._ceiling(job) - value
             for job, value in sorted(board.utilities.items())
             if self._ceiling(job) - value > 1e-9
         }
         if not lag:
-            return self._by_loss(losses)
+            return [], self._by_loss(losses)
         jobs, weights = list(lag), np.array(list(lag.values()))
         seed = jobs[int(self.rng.choice(len(jobs), p=weights / weights.sum()))]
         first = self._domains(board, seed)
         near = [d for job in board.placement if not first.isdisjoint(ds := self._domains(board, job)) for d in ds]
         others = [d for d in dict.fromkeys(near) if d not in first]
-        return [*sorted(first), *self.rng.permutation(np.array(others, dtype=np.int64)).tolist()]
+        domains = [*sorted(first), *self.rng.permutation(np.array(others, dtype=np.int64)).tolist()]
+        return sorted(board.placement[seed]), domains
 
-    def _wanted(self, board: Board, losses: FloatArray) -> list[int]:
-        """The domains of the best place of a job left out; the more it is worth at the prices, the likelier."""
+    def _wanted(self, board: Board, losses: FloatArray) -> Choice:
+        """Nodes and domains of the best place of a job left out; the more it is worth at the prices, the likelier."""
         problem, ledger = self.problem, self.ledger
         out = [j for j in problem.open_jobs.tolist() if j not in board.placement]
         if not out:
-            return self._by_loss(losses)
+            return [], self._by_loss(losses)
         value = ledger.values[out]
         weights = value + 1e-3 * np.array([problem.kind(j).weight for j in out])
         job = out[int(self.rng.choice(len(out), p=weights / weights.sum()))]
         best = best_placement(problem, job, problem.free, problem.uplink_free, ledger.prices)
         if best is None:
-            return self._by_loss(losses)
-        return sorted({int(ledger.domain_of[n]) for n in best.counts})
+            return [], self._by_loss(losses)
+        return sorted(best.counts), sorted({int(ledger.domain_of[n]) for n in best.counts})
 
     def _domains(self, board: Board, job: int) -> set[int]:
         return {int(self.ledger.domain_of[n]) for n in board.placement[job]}
