@@ -36,7 +36,7 @@ NODES = 100
 """Nodes of branch and bound for a part."""
 
 QUESTIONS = 40
-"""How often the integer program may ask whether to go on: a few seconds at most."""
+"""How often the integer program may ask whether to go on: about a second. More, by the square, for larger parts."""
 
 NEAR = 0.1
 """Share of what a part can gain at most that may be left."""
@@ -160,7 +160,7 @@ class LocalSearch:
                     above=held,
                     enough=found.value - NEAR * (found.value - held),
                     nodes=NODES,
-                    questions=QUESTIONS,
+                    questions=round(QUESTIONS * (self.size / SIZE) ** 2),
                     budget=self.budget,
                 )
                 after = before if placed is None else part.outward(placed)
