@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from crop_cli.model.evaluate import evaluate
@@ -49,7 +51,7 @@ def test_offers_are_ever_better_and_keep_what_must_run() -> None:
         assert judged.violations == [] and 0 in placement
         values.append(judged.objective)
     assert found.improved and len(values) > 1
-    assert all(a < b for a, b in zip(values, values[1:], strict=False))
+    assert all(a < b for a, b in itertools.pairwise(values))
     best, _ = optimum(problem.instance)
     assert best is not None and abs(values[-1] - best) < 1e-6
 
