@@ -42,7 +42,7 @@ def mixed() -> tuple[Problem, Placement]:
 
 
 def test_offers_are_ever_better_and_keep_what_must_run() -> None:
-    """Every offer is feasible, runs the required jobs, and is worth more than the one before; the end is the optimum."""
+    """Every offer is feasible, runs the required jobs, is worth more than the last; the end is the optimum."""
     problem, start = mixed()
     found, offered = dive(problem, start, Budget())
     values = []
