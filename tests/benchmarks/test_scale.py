@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks import scale
+from benchmarks.scale_plot import plot
 from benchmarks.scale_runs import copies, run
 from crop_cli.api import load
 from crop_cli.model.validate import validate
@@ -45,5 +46,7 @@ def test_copies_are_a_valid_instance() -> None:
 
 
 def test_what_the_textbook_model_lacks_is_said() -> None:
-    """Shape constraints are not in the textbook model: its row says so instead of solving something else."""
-    assert run("racks-taken", 16, "textbook", 1.0)["status"] == "not expressible"
+    """Shape constraints are not in the textbook model: its row says so, and the picture has no point for it."""
+    row = run("racks-taken", 16, "textbook", 1.0)
+    assert row["status"] == "not expressible"
+    assert "<circle" not in plot([row])
