@@ -34,6 +34,7 @@ bench: $(VENV)/.installed-dev  ## the measurements behind the tables in benchmar
 	$(BIN)/python benchmarks/oracle.py
 	$(BIN)/python benchmarks/greedy_scale.py
 	$(BIN)/python benchmarks/exact_vs_textbook.py
+	$(BIN)/python -m benchmarks.scale
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

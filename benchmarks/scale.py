@@ -59,10 +59,11 @@ def report(rows: list[Row]) -> str:
     """The tables as Markdown, with the protocol."""
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("highspy", "ortools", "pulp", "numpy"))
     protocol = (__doc__ or "").partition("\n\n")[2].partition("\n\nRun ")[0].replace("\n", " ")
+    limits = " or ".join(f"{limit:g}" for limit in sorted({row["limit"] for row in rows}))
     lines = [
         "# Gap, time and memory against size",
         "",
-        f"{protocol} {platform.machine()}, Python {platform.python_version()}, {versions}.",
+        f"{protocol} The limit is {limits} s. {platform.machine()}, Python {platform.python_version()}, {versions}.",
         "",
         "![gap and time against size](scale.svg)",
     ]
