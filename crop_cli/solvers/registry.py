@@ -139,7 +139,7 @@ ENGINES: dict[str, Engine] = {
             role="refining",
             summary="price and branch: an integer program over the columns of the bound and their neighbours",
             target="crop_cli.solvers.columns.branch:solve",
-            abilities=("proves optimality where the bound allows it", "some hundred nodes"),
+            abilities=("proves optimality only where its bound is tight", "some hundred nodes"),
         ),
         Engine(
             name="exact",

@@ -72,7 +72,8 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
         If an option is given: it has none.
     """
     if request.options:
-        raise UsageError(f"solver 'columns' has no option {', '.join(map(repr, request.options))}")
+        unknown = ", ".join(map(repr, request.options))
+        raise UsageError(f"solver 'columns' has no option {unknown}; before it, the greedy knows level and oracle")
     known = _Known(problem, request, budget, listen)
     relaxation = request.relaxation
     if relaxation is None:

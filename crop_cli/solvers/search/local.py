@@ -18,6 +18,7 @@ from crop_cli.solvers.columns.integer import best_of_columns
 from crop_cli.solvers.contract import Budget, Event, Listener
 from crop_cli.solvers.greedy.board import Board
 from crop_cli.solvers.oracle import Prices, best_values
+from crop_cli.solvers.search.guided import guided
 from crop_cli.solvers.search.ledger import Ledger
 from crop_cli.solvers.search.neighbourhood import Chooser
 from crop_cli.solvers.search.part import cut_out
@@ -85,10 +86,19 @@ class LocalSearch:
         budget: Budget,
         listen: Listener,
     ) -> LocalSearch:
-        """A search from a placement that runs every job that must run."""
+        """A search from a placement that runs every job that must run, or from the price-guided greedy's if better."""
         board = Board.empty(problem)
         board.load(start)
         prices, values = _guide(problem, relaxation)
+        other = guided(problem, prices, values, budget)
+        if other is not None:
+            before = board.value
+            board.load(other)
+            if board.value > before:
+                start = other
+                listen(Event("incumbent", budget.elapsed, board.value))
+            else:
+                board.load(start)
         chooser = Chooser(problem, Ledger.of(problem, prices, values), np.random.default_rng(seed))
         search = cls(problem, board, chooser, budget, listen)
         search.at = [set() for _ in range(problem.n_nodes)]

@@ -32,7 +32,9 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
         An option: there are none.
     """
     if request.options:
-        raise UsageError(f"the search has no option {next(iter(request.options))!r}; it knows none")
+        raise UsageError(
+            f"the search has no option {next(iter(request.options))!r}; before it, the greedy knows level and oracle"
+        )
     if request.start is None:
         missing = "the search needs a placement to start from, and the greedy found none"
         return Answer(None, "completed", notes=(missing,))
