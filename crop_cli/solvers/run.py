@@ -102,9 +102,9 @@ class Run:
         """Tell the user one sentence."""
         self.listen(Event("note", self.budget.elapsed, text=text))
 
-    def stage(self, engine: Engine, request: Request, budget: Budget, name: str | None = None) -> None:
+    def stage(self, engine: Engine, request: Request, budget: Budget) -> None:
         """Run one solver, verify its placement, keep what is better."""
-        self.listen(Event("phase", self.budget.elapsed, text=name or engine.name))
+        self.listen(Event("phase", self.budget.elapsed, text=engine.name))
         since = self.budget.elapsed
         try:
             answer = engine.load()(self.problem, request, budget, self.listen)

@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 
-from crop_cli.model.problem import FloatArray, Placement, Problem, utility
+from crop_cli.model.problem import FloatArray, Placement, Problem
 from crop_cli.solvers.bounds import Bound, upper_bound
-from crop_cli.solvers.columns.column import Column, Groups, group_jobs, make_column
+from crop_cli.solvers.columns.column import Column, Groups, column_of, group_jobs
 from crop_cli.solvers.columns.images import Images
 from crop_cli.solvers.columns.master import Master, MasterError, Relaxed
 from crop_cli.solvers.columns.pricing import Pricer
@@ -175,8 +175,7 @@ class _Descent:
     def run(self, start: Placement) -> ColumnBound:
         """All resolutions, coarse to fine."""
         for job, counts in sorted(start.items()):
-            group, gain = int(self.groups.of_job[job]), utility(self.problem, job, counts)
-            self.columns.append(make_column(self.problem, self.groups, group, gain, counts))
+            self.columns.append(column_of(self.problem, self.groups, job, counts))
         try:
             ended = self._all_levels()
         except _EndError as end:

@@ -24,7 +24,7 @@ from crop_cli.model.problem import IntArray, Placement, Problem, utility
 from crop_cli.model.solution import StopReason
 from crop_cli.solvers.columns.assignment import Assignment, assignment
 from crop_cli.solvers.columns.bound import ColumnBound, column_bound
-from crop_cli.solvers.columns.column import Column, make_column
+from crop_cli.solvers.columns.column import Column, column_of
 from crop_cli.solvers.columns.dive import Diver
 from crop_cli.solvers.columns.integer import assign, distinct, integer_master, taken_by
 from crop_cli.solvers.columns.losses import Losses
@@ -166,10 +166,7 @@ def _search(known: _Known, relaxation: ColumnBound) -> StopReason:
     prices, _ = lowered(problem, certificate, np.zeros(len(jobs)), jobs)
     pool = list(relaxation.columns)
     if known.placement is not None:
-        pool += [
-            make_column(problem, groups, int(groups.of_job[job]), utility(problem, job, counts), counts)
-            for job, counts in sorted(known.placement.items())
-        ]
+        pool += [column_of(problem, groups, job, counts) for job, counts in sorted(known.placement.items())]
     nearby = Nearby(problem, groups, prices, known.request.seed)
     program = assignment(problem, groups, prices, budget)
     assigned = None if program is None else _assign(known, program)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crop_cli.model.problem import Counts, FloatArray, IntArray, Problem, reserved_gbps
+from crop_cli.model.problem import Counts, FloatArray, IntArray, Problem, reserved_gbps, utility
 
 
 @dataclass(frozen=True)
@@ -93,3 +93,8 @@ def make_column(problem: Problem, groups: Groups, group: int, utility: float, co
         vertices=vertices[limited],
         gbps=gbps[limited],
     )
+
+
+def column_of(problem: Problem, groups: Groups, job: int, counts: Counts) -> Column:
+    """A job's placement as a column of its group, its utility from the definitions."""
+    return make_column(problem, groups, int(groups.of_job[job]), utility(problem, job, counts), counts)

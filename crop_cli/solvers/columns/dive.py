@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crop_cli.model.problem import IntArray, Placement, Problem, utility
-from crop_cli.solvers.columns.column import Column, Groups, make_column
+from crop_cli.solvers.columns.column import Column, Groups, column_of
 from crop_cli.solvers.columns.integer import best_of_columns, distinct
 from crop_cli.solvers.columns.losses import Losses
 from crop_cli.solvers.columns.nearby import Nearby
@@ -59,8 +59,7 @@ class Diver:
     def __init__(self, problem: Problem, groups: Groups, nearby: Nearby, losses: Losses, seed: int) -> None:
         self._problem, self._groups, self._nearby, self._losses = problem, groups, nearby, losses
         self._rng = np.random.default_rng(seed + 1)
-        parents = problem.tree.parent[problem.tree.node_vertex :]
-        self._domain_of = np.unique(parents, return_inverse=True)[1].ravel()
+        self._domain_of = nearby.domain_of
 
     def dive(
         self,
@@ -128,10 +127,7 @@ class Diver:
         new = self._nearby.draw(PASSES, budget, groups=listed, free=free, uplink_free=uplinks)
         new += self._nearby.sequences(SEQUENCES, jobs, room, budget)
         columns += new
-        here = [
-            make_column(problem, groups, int(groups.of_job[job]), utility(problem, job, placement[job]), placement[job])
-            for job in touched
-        ]
+        here = [column_of(problem, groups, job, placement[job]) for job in touched]
         fit = free + problem.node_slack
         wanted = set(listed.tolist())
         demand = {g: problem.kind(int(groups.first[g])).demand for g in wanted}

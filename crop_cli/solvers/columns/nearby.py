@@ -37,13 +37,18 @@ class Nearby:
         beside them.
     seed
         Of the noise.
+
+    Attributes
+    ----------
+    domain_of
+        (N) number of the vertex above every node.
     """
 
     def __init__(self, problem: Problem, groups: Groups, prices: Prices, seed: int) -> None:
         self._problem, self._groups, self._prices = problem, groups, prices
         self._rng = np.random.default_rng(seed)
         parents = problem.tree.parent[problem.tree.node_vertex :]
-        self._domain_of = np.unique(parents, return_inverse=True)[1].ravel()
+        self.domain_of = np.unique(parents, return_inverse=True)[1].ravel()
         self._unit = max((problem.kind(job).weight for job in groups.first.tolist()), default=1.0)
 
     def draw(
@@ -118,7 +123,7 @@ class Nearby:
     def _noisy(self, strength: float) -> Prices:
         scale = strength * self._unit
         noise = self._rng.exponential(NODE_NOISE * scale, self._problem.n_nodes)
-        noise += self._rng.exponential(DOMAIN_NOISE * scale, int(self._domain_of.max()) + 1)[self._domain_of]
+        noise += self._rng.exponential(DOMAIN_NOISE * scale, int(self.domain_of.max()) + 1)[self.domain_of]
         node = self._prices.node.copy()
         node[:, 0] += noise
         return Prices(node=node, uplink=self._prices.uplink)

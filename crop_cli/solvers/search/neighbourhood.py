@@ -62,14 +62,13 @@ class Chooser:
 
     def nodes(self, way: int, board: Board, size: int) -> IntArray:
         """So many nodes, ascending; more if the job that the choice is about spans more than half of them."""
-        losses = self.ledger.losses(self.problem, board)
         match WAYS[way]:
             case "poor":
-                choice: Choice = ([], self._by_loss(losses))
+                choice: Choice = ([], self._by_loss(board))
             case "linked":
-                choice = self._linked(board, losses)
+                choice = self._linked(board)
             case "wanted":
-                choice = self._wanted(board, losses)
+                choice = self._wanted(board)
             case _:
                 choice = ([], [])
         return self._gather(*choice, size)
@@ -97,15 +96,16 @@ class Chooser:
                 self.deck = self.rng.permutation(len(self.ledger)).tolist()
             yield self.deck.pop()
 
-    def _by_loss(self, losses: FloatArray) -> list[int]:
+    def _by_loss(self, board: Board) -> list[int]:
         """Domains in random order, those that lose more more likely first."""
+        losses = self.ledger.losses(self.problem, board)
         lossy = np.flatnonzero(losses > 0)
         # Exponential clocks: the order of a draw without replacement with these weights.
         clocks = self.rng.exponential(1.0, size=len(lossy)) / losses[lossy]
         ordered: list[int] = lossy[np.argsort(clocks, kind="stable")].tolist()
         return ordered
 
-    def _linked(self, board: Board, losses: FloatArray) -> Choice:
+    def _linked(self, board: Board) -> Choice:
         """The nodes of a job that loses; its domains, then those of the jobs that run in these and elsewhere too."""
         lag = {
             job: self._ceiling(job) - value
@@ -113,7 +113,7 @@ class Chooser:
             if self._ceiling(job) - value > 1e-9
         }
         if not lag:
-            return [], self._by_loss(losses)
+            return [], self._by_loss(board)
         jobs, weights = list(lag), np.array(list(lag.values()))
         seed = jobs[int(self.rng.choice(len(jobs), p=weights / weights.sum()))]
         first = self._domains(board, seed)
@@ -122,18 +122,18 @@ class Chooser:
         domains = [*sorted(first), *self.rng.permutation(np.array(others, dtype=np.int64)).tolist()]
         return sorted(board.placement[seed]), domains
 
-    def _wanted(self, board: Board, losses: FloatArray) -> Choice:
+    def _wanted(self, board: Board) -> Choice:
         """Nodes and domains of the best place of a job left out; the more it is worth at the prices, the likelier."""
         problem, ledger = self.problem, self.ledger
         out = [j for j in problem.open_jobs.tolist() if j not in board.placement]
         if not out:
-            return [], self._by_loss(losses)
+            return [], self._by_loss(board)
         value = ledger.values[out]
         weights = value + 1e-3 * np.array([problem.kind(j).weight for j in out])
         job = out[int(self.rng.choice(len(out), p=weights / weights.sum()))]
         best = best_placement(problem, job, problem.free, problem.uplink_free, ledger.prices)
         if best is None:
-            return [], self._by_loss(losses)
+            return [], self._by_loss(board)
         return sorted(best.counts), sorted({int(ledger.domain_of[n]) for n in best.counts})
 
     def _domains(self, board: Board, job: int) -> set[int]:

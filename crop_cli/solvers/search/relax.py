@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crop_cli.model.problem import FloatArray, IntArray, Placement, Problem, utility
-from crop_cli.solvers.columns.column import Column, Groups, group_jobs, make_column
+from crop_cli.solvers.columns.column import Column, Groups, column_of, group_jobs
 from crop_cli.solvers.columns.images import Images
 from crop_cli.solvers.columns.master import Master, MasterError, Relaxed
 from crop_cli.solvers.columns.pricing import Pricer
@@ -58,7 +58,7 @@ def candidates(problem: Problem, start: Placement, prices: Prices | None, budget
     kinds = [problem.kind(job) for job in groups.first.tolist()]
     unit = max(kind.weight * kind.k for kind in kinds)
     master = Master(groups, rows, np.array([kind.demand for kind in kinds]), unit, unit)
-    master.add([_column(problem, groups, job, counts) for job, counts in sorted(start.items())])
+    master.add([column_of(problem, groups, job, counts) for job, counts in sorted(start.items())])
     for g in range(len(groups)):
         master.add(_in_one_node(problem, groups, g))
     pricer = Pricer(problem, groups)
@@ -124,10 +124,6 @@ def _images(
         if int(groups.first[column.group]) not in problem.current
         for image in images.of(column, prices, float(relaxed.sigma[column.group]))
     ]
-
-
-def _column(problem: Problem, groups: Groups, job: int, counts: dict[int, int]) -> Column:
-    return make_column(problem, groups, int(groups.of_job[job]), utility(problem, job, counts), counts)
 
 
 _NONE: IntArray = np.zeros(0, dtype=np.int64)
