@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from crop_cli.errors import UsageError
-from crop_cli.solvers.registry import ENGINES
+from crop_cli.solvers.registry import ENGINES, engines
 
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(?P<amount>[0-9.eE+-]+?)\s*(?P<unit>ms|s|m|h|)")
@@ -33,14 +33,19 @@ class Oracle(StrEnum):
 
 
 def _solver_names(incomplete: str) -> list[tuple[str, str]]:
-    return [(name, engine.summary) for name, engine in ENGINES.items() if name.startswith(incomplete)]
+    return [(name, engine.summary) for name, engine in engines().items() if name.startswith(incomplete)]
 
 
 InstanceFile = Annotated[str, typer.Argument(metavar="INSTANCE", help="Instance file; - is standard input.")]
 SolutionFile = Annotated[str, typer.Argument(metavar="SOLUTION", help="Solution file; - is standard input.")]
 SolverName = Annotated[
     str,
-    typer.Option("--solver", metavar="NAME", help=f"One of {', '.join(ENGINES)}.", autocompletion=_solver_names),
+    typer.Option(
+        "--solver",
+        metavar="NAME",
+        help=f"{', '.join(ENGINES)}, or any of `crop solvers`.",
+        autocompletion=_solver_names,
+    ),
 ]
 TimeLimit = Annotated[
     str,

@@ -10,7 +10,7 @@ from crop_cli.cli.environment import Environment
 from crop_cli.cli.render import show
 from crop_cli.cli.render_text import comma_separated
 from crop_cli.cli.report import Report, Table
-from crop_cli.solvers.registry import ENGINES, Engine
+from crop_cli.solvers.registry import Engine, engines
 
 COLUMNS = ["name", "role", "installed", "library", "version", "summary", "abilities"]
 
@@ -18,7 +18,7 @@ COLUMNS = ["name", "role", "installed", "library", "version", "summary", "abilit
 def solvers(form: opt.FormatOption = None) -> None:
     """List the solvers and what is installed of them."""
     environment = Environment.current()
-    rows = [_row(engine) for engine in ENGINES.values()]
+    rows = [_row(engine) for engine in engines().values()]
     if form is opt.Format.JSON:
         environment.out(json.dumps(rows, indent=2, ensure_ascii=False))
     elif form is opt.Format.CSV:

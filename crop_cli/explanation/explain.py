@@ -24,10 +24,10 @@ from crop_cli.model.problem import Problem, compile_problem
 from crop_cli.model.solution import Solution, SolutionPrices
 from crop_cli.model.topology import Vertex
 from crop_cli.names import one
-from crop_cli.reasons.fits import Room
 from crop_cli.reasons.unplaced import NOTHING, unplaced_reasons
 from crop_cli.solvers.bounds import upper_bound
 from crop_cli.solvers.contract import Budget
+from crop_cli.solvers.fits import Room
 from crop_cli.solvers.oracle import Prices, best_placement
 
 BETTER = 1e-6

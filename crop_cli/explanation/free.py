@@ -17,7 +17,7 @@ from crop_cli.model.instance import Cluster
 from crop_cli.model.kinds import Kind
 from crop_cli.model.problem import Counts, FloatArray, IntArray, Problem
 from crop_cli.names import compress, number, plural
-from crop_cli.reasons.fits import Room
+from crop_cli.solvers.fits import Room
 from crop_cli.solvers.oracle import best_placement
 
 PER_NODE, PER_USE = 1e-5, 1e-9

@@ -11,7 +11,7 @@ from crop_cli.explanation.answers import Change, Place
 from crop_cli.explanation.scene import Fixed
 from crop_cli.model.instance import Cluster, Node
 from crop_cli.names import plural
-from crop_cli.reasons.fits import Fit
+from crop_cli.solvers.fits import Fit
 
 Stop = Callable[[], bool]
 

@@ -11,7 +11,7 @@ from crop_cli.explanation.scene import Fixed
 from crop_cli.model.instance import Segment, Spread
 from crop_cli.model.kinds import compile_kind
 from crop_cli.names import number
-from crop_cli.reasons.fits import Fit
+from crop_cli.solvers.fits import Fit
 
 Stop = Callable[[], bool]
 

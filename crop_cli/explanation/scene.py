@@ -14,8 +14,8 @@ from crop_cli.model.instance import Cluster, Instance, Job
 from crop_cli.model.outcome import JobOutcome, outcome_of
 from crop_cli.model.problem import Counts, Placement, Problem, compile_problem, named
 from crop_cli.model.topology import Topology
-from crop_cli.reasons.fits import Room
 from crop_cli.reasons.unplaced import NOTHING
+from crop_cli.solvers.fits import Room
 from crop_cli.solvers.oracle import best_placement
 
 

@@ -28,8 +28,17 @@ class JobOutcome:
     utility: float
 
 
-def outcome_of(instance: Instance, topology: Topology, job: Job, nodes: Mapping[str, int]) -> JobOutcome:
-    """Section 4 for one job: the slowest worker, the slowest link, and what failures and cuts cost."""
+def outcome_of(
+    instance: Instance,
+    topology: Topology,
+    job: Job,
+    nodes: Mapping[str, int],
+    load: Mapping[Vertex, float] | None = None,
+) -> JobOutcome:
+    """Section 4 for one job: the slowest worker, the slowest link, and what failures and cuts cost.
+
+    `load` is the factor by which an uplink is overbooked: the job's time on it is stretched by that (model.sharing).
+    """
     k = job.gpus
     compute = max(_compute_s(job, topology.nodes[name]) for name in nodes)
     cuts = {v: x for v, x in topology.counts_below(nodes).items() if x < k}
@@ -37,7 +46,7 @@ def outcome_of(instance: Instance, topology: Topology, job: Job, nodes: Mapping[
     for vertex, x in cuts.items():
         bandwidth = topology.uplink_gbps[vertex]
         if bandwidth is not None:
-            times.append(_link_time(job, x, bandwidth))
+            times.append(_link_time(job, x, bandwidth) * (load or {}).get(vertex, 1.0))
     if k >= 2:
         per_worker = SECONDS_PER_MB_AT_1_GBPS * megabytes(job.pattern, job.message_mb, k, 1)
         for name, x in nodes.items():

@@ -13,6 +13,9 @@ from crop_cli.model.topology import Topology, Vertex
 TOLERANCE = 1e-6
 """A load may exceed a capacity by this much of max(1, capacity): floats only, no whole GPU."""
 
+UPLINK = "uplink"
+"""Kind of the violation that fair sharing can make up for."""
+
 ByName = Mapping[str, Mapping[str, int]]
 
 
@@ -114,12 +117,22 @@ def overfull(topology: Topology, free: dict[str, dict[str, float]]) -> list[Viol
 def overbooked(instance: Instance, topology: Topology, reserved: dict[Vertex, LinkTraffic]) -> list[Violation]:
     """No uplink is overbooked."""
     found = []
+    for vertex in overloads(instance, topology, reserved):
+        limit = instance.cluster.oversubscription * (topology.uplink_gbps[vertex] or 0.0)
+        gbps = reserved[vertex].gbps
+        text = f"uplink of {vertex.name!r} ({vertex.level}) has {gbps:g} Gbit/s reserved of {limit:g}"
+        found.append(Violation(UPLINK, text))
+    return found
+
+
+def overloads(instance: Instance, topology: Topology, reserved: dict[Vertex, LinkTraffic]) -> dict[Vertex, float]:
+    """Overbooked uplinks, and what is reserved on each over φ·B (above 1)."""
+    found = {}
     for vertex, link in reserved.items():
         bandwidth = topology.uplink_gbps[vertex]
         if bandwidth is None:
             continue
         limit = instance.cluster.oversubscription * bandwidth
         if exceeds(link.gbps, limit):
-            text = f"uplink of {vertex.name!r} ({vertex.level}) has {link.gbps:g} Gbit/s reserved of {limit:g}"
-            found.append(Violation("uplink", text))
+            found[vertex] = link.gbps / limit
     return found

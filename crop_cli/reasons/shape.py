@@ -9,7 +9,7 @@ from crop_cli.model.instance import Job
 from crop_cli.model.kinds import allowed_counts
 from crop_cli.model.problem import Problem
 from crop_cli.names import number, one, plural
-from crop_cli.reasons.fits import Fit
+from crop_cli.solvers.fits import Fit
 
 CONSTRAINTS = ("within", "segment", "spread", "gpus_per_node")
 

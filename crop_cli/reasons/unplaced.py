@@ -15,8 +15,8 @@ from crop_cli.model.instance import Job
 from crop_cli.model.kinds import Kind
 from crop_cli.model.problem import Counts, Placement, Problem, reserved_gbps, times
 from crop_cli.names import compress, number, one, plural
-from crop_cli.reasons.fits import Fit, Room
 from crop_cli.reasons.shape import shape_lack
+from crop_cli.solvers.fits import Fit, Room
 from crop_cli.solvers.oracle import Best, best_placement, best_values
 
 NOTHING = 1e-9

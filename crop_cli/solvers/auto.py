@@ -53,7 +53,7 @@ def run(engine: Engine, problem: Problem, request: Request, budget: Budget, list
     """
     engine.require()
     state = Run(problem, budget, listen)
-    if engine.role == "heuristic":
+    if engine.role in ("heuristic", "baseline"):
         state.stage(engine, request, budget.part(ALONE))
         state.bound(request.gap)
         return state.outcome(request.gap)

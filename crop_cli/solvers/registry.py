@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import importlib
+import pkgutil
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from crop_cli.errors import BackendError, UsageError
@@ -14,7 +18,10 @@ from crop_cli.solvers.exact.backends import BACKENDS, RECOMMENDED, Backend
 if TYPE_CHECKING:
     from crop_cli.solvers.contract import Solver
 
-Role = Literal["auto", "heuristic", "refining", "exact"]
+Role = Literal["auto", "heuristic", "refining", "exact", "baseline"]
+
+PLUG_INS = "crop.solvers"
+"""Entry-point group of other packages' solvers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +34,8 @@ class Engine:
         What the user writes after `--solver`.
     role
         "heuristic" runs alone; "refining" starts from the greedy's placement and the bound; "exact" too, and can prove
-        optimality; "auto" is all of them, as time allows.
+        optimality; "auto" is all of them, as time allows. "baseline" is somebody else's rule: it runs alone, may
+        overbook uplinks, and its word on bounds and guarantees does not count.
     summary
         One line for people.
     target
@@ -74,9 +82,18 @@ class Engine:
             raise BackendError(f"solver {self.name!r} needs {packages}, which is not installed")
 
     def load(self) -> Solver:
-        """Import the solver."""
-        module, function = self.target.split(":")
-        solver = getattr(importlib.import_module(module), function)
+        """Import the solver.
+
+        Raises
+        ------
+        BackendError
+            If another package's solver cannot be imported.
+        """
+        module, _, function = self.target.partition(":")
+        try:
+            solver = getattr(importlib.import_module(module), function)
+        except (ImportError, AttributeError) as error:
+            raise BackendError(f"solver {self.name!r} ({self.target}) cannot be loaded: {error}") from error
         return cast("Solver", partial(solver, **self.arguments) if self.arguments else solver)
 
 
@@ -155,6 +172,49 @@ ENGINES: dict[str, Engine] = {
 }
 
 
+def engines() -> dict[str, Engine]:
+    """Every engine that can be named: crop's own, baselines, and those of other packages."""
+    return {**ENGINES, **baselines(), **plug_ins()}
+
+
+@cache
+def baselines() -> dict[str, Engine]:
+    """One engine per module of `crop_cli.solvers.baselines`, by file name; none of them is imported."""
+    folder = Path(__file__).parent / "baselines"
+    found = {}
+    for module in sorted(m.name for m in pkgutil.iter_modules([str(folder)])):
+        text = ast.get_docstring(ast.parse((folder / f"{module}.py").read_bytes())) or ""
+        name = module.replace("_", "-")
+        found[name] = Engine(
+            name=name,
+            role="baseline",
+            summary=text.partition("\n")[0].rstrip("."),
+            target=f"crop_cli.solvers.baselines.{module}:place",
+            abilities=("queue order", "ignores what its source ignores"),
+        )
+    return found
+
+
+@cache
+def plug_ins() -> dict[str, Engine]:
+    """Solvers of other installed packages: entry points of the group `crop.solvers`. crop's own names are taken.
+
+    An entry point names a function under `job_by_job` or `whole_queue`, or any solver (docs/add-a-solver.md).
+    """
+    found = {}
+    for point in metadata.entry_points(group=PLUG_INS):
+        if point.name not in ENGINES and point.name not in baselines():
+            package = point.dist.name if point.dist else point.module
+            found[point.name] = Engine(
+                name=point.name,
+                role="baseline",
+                summary=f"of package {package}",
+                target=point.value.replace(" ", ""),
+                abilities=("plug-in",),
+            )
+    return found
+
+
 def find(name: str) -> Engine:
     """Engine of a name.
 
@@ -165,6 +225,9 @@ def find(name: str) -> Engine:
     """
     if name in ENGINES:
         return ENGINES[name]
-    near = difflib.get_close_matches(name, ENGINES, n=1)
+    known = engines()
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise UsageError(f"there is no solver {name!r}{hint} (solvers: {', '.join(ENGINES)})")
+    raise UsageError(f"there is no solver {name!r}{hint} (solvers: {', '.join(known)})")

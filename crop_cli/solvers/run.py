@@ -5,13 +5,15 @@ Every placement passes the evaluator before it counts, and every claim is judged
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from crop_cli.errors import BackendError
 from crop_cli.model.certificate import Certificate, certify, proof_scale, within_gap
 from crop_cli.model.evaluate import Evaluation, evaluate
 from crop_cli.model.problem import Placement, Problem, named
+from crop_cli.model.rules import UPLINK
+from crop_cli.model.sharing import evaluate_shared
 from crop_cli.model.solution import Guarantee, Status, StopReason
 from crop_cli.solvers.contract import Answer, Budget, Event, Listener, Request
 from crop_cli.solvers.registry import Engine
@@ -19,6 +21,8 @@ from crop_cli.solvers.registry import Engine
 if TYPE_CHECKING:
     from crop_cli.solvers.columns.bound import ColumnBound
     from crop_cli.solvers.oracle import Prices
+
+NO_GUARANTEE = Guarantee(why="a baseline states none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class Run:
         Time ended before a stage began.
     refused
         Placements that the evaluator did not accept, in words.
+    overbooked
+        A baseline's placement was refused for overbooked uplinks only: an answer of its kind, no failure.
     last
         Answer of the last stage.
     seconds
@@ -78,6 +84,7 @@ class Run:
     infeasible: bool = False
     cut_short: bool = False
     refused: list[str] = field(default_factory=list)
+    overbooked: bool = False
     last: Answer | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -118,6 +125,8 @@ class Run:
             self._add(phase, part)
             spent -= part
         self._add("solve", spent)
+        if engine.role == "baseline":
+            answer = replace(answer, bound=None, infeasible=False, relaxation=None, guarantee=NO_GUARANTEE)
         self.last = answer
         for note in answer.notes:
             self.note(note)
@@ -161,7 +170,7 @@ class Run:
             If the evaluator refused the only placement.
         """
         last, certificate = self.last, self.certificate
-        if certificate is None and not self.infeasible and self.refused:
+        if certificate is None and not self.infeasible and self.refused and not self.overbooked:
             raise BackendError(self.refused[-1])
         if certificate is None:
             # A bound without a placement still says how good one could be; an infeasible instance has no F to bound.
@@ -193,9 +202,16 @@ class Run:
             return False
         evaluation = evaluate(self.problem.instance, named(self.problem, answer.placement))
         if not evaluation.feasible:
+            self.overbooked = engine.role == "baseline" and all(v.kind == UPLINK for v in evaluation.violations)
             text = "; ".join(violation.message for violation in evaluation.violations[:3])
             self.refused.append(f"the evaluator refused the placement of {engine.name}: {text}")
             self.note(self.refused[-1])
+            if self.overbooked:
+                shared = evaluate_shared(self.problem.instance, named(self.problem, answer.placement))
+                self.note(
+                    f"if its {len(shared.loads)} overbooked uplinks were shared fairly (time on one stretched by its load), "
+                    f"it would be worth {shared.evaluation.objective:.9g}"
+                )
             return False
         if self.evaluation is None or evaluation.objective > self.evaluation.objective:
             self.placement, self.evaluation = answer.placement, evaluation

@@ -10,7 +10,7 @@ import pytest
 from crop_cli.model.instance import Instance, Job
 from crop_cli.model.kinds import allowed_counts
 from crop_cli.model.problem import Counts, Problem, compile_problem
-from crop_cli.reasons.fits import Fit, Room
+from crop_cli.solvers.fits import Fit, Room
 from tests.bruteforce import NameCounts, World, enumerate_job
 from tests.tiny import random_instance
 
