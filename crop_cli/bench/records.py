@@ -15,15 +15,15 @@ RUN_FORMAT = "crop-run/1"
 SUMMARY_FORMAT = "crop-bench/1"
 
 Verdict = Literal[Status, "overbooked", "failed"]
-"""A solution's status; or `overbooked`: feasible but for uplinks, scored under fair sharing; or `failed`: no answer that
+"""A solution's status; `overbooked`: feasible but for uplinks, scored under fair sharing; `failed`: no answer that
 passed the evaluator, for the reason in `error`."""
 
 
-class Struct(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+class Struct(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """Base of every struct of the files."""
 
 
-class Settings(Struct, frozen=True):
+class Settings(Struct, frozen=True, kw_only=True):
     """What every run of a bench was given."""
 
     time_limit: float | None
@@ -32,7 +32,7 @@ class Settings(Struct, frozen=True):
     options: dict[str, str] = {}
 
 
-class Size(Struct, frozen=True):
+class Size(Struct, frozen=True, kw_only=True):
     """How large an instance is."""
 
     nodes: int
@@ -40,7 +40,7 @@ class Size(Struct, frozen=True):
     jobs: int
 
 
-class Point(Struct, frozen=True):
+class Point(Struct, frozen=True, kw_only=True):
     """The best F and bound known so many seconds after the start."""
 
     seconds: float
@@ -48,7 +48,7 @@ class Point(Struct, frozen=True):
     bound: float | None
 
 
-class Run(Struct, frozen=True):
+class Run(Struct, frozen=True, kw_only=True):
     """One solver on one instance with one seed.
 
     Attributes
@@ -77,7 +77,7 @@ class Run(Struct, frozen=True):
         Workers per node name of every placed job.
     """
 
-    format: Literal["crop-run/1"] = RUN_FORMAT
+    format: Literal["crop-run/1"]
     crop_version: str
     instance: str
     sha256: str
@@ -104,7 +104,7 @@ class Run(Struct, frozen=True):
     placement: dict[str, dict[str, int]] = {}
 
 
-class Reference(Struct, frozen=True):
+class Reference(Struct, frozen=True, kw_only=True):
     """What is known about an instance, whoever found it.
 
     Attributes
@@ -135,7 +135,7 @@ class Reference(Struct, frozen=True):
     contradiction: str | None = None
 
 
-class Row(Struct, frozen=True):
+class Row(Struct, frozen=True, kw_only=True):
     """A run against the reference.
 
     Attributes
@@ -192,7 +192,7 @@ class Row(Struct, frozen=True):
     win: bool
 
 
-class Aggregate(Struct, frozen=True):
+class Aggregate(Struct, frozen=True, kw_only=True):
     """All runs of one solver, or those in one set (`instances` is "*" or the set's name).
 
     Attributes
@@ -233,7 +233,7 @@ class Aggregate(Struct, frozen=True):
     peak_mib: float | None
 
 
-class Profile(Struct, frozen=True):
+class Profile(Struct, frozen=True, kw_only=True):
     """Share of a solver's runs at or below each abscissa.
 
     `performance`: time over the fastest solver's on the same instance and seed; `quality`: 1 − ratio.
@@ -245,7 +245,7 @@ class Profile(Struct, frozen=True):
     share: list[float]
 
 
-class Machine(Struct, frozen=True):
+class Machine(Struct, frozen=True, kw_only=True):
     """Where it ran."""
 
     system: str
@@ -255,10 +255,10 @@ class Machine(Struct, frozen=True):
     libraries: dict[str, str]
 
 
-class Summary(Struct, frozen=True):
+class Summary(Struct, frozen=True, kw_only=True):
     """A whole bench: the file that `-o` writes, that `--baseline` and `crop compare` read."""
 
-    format: Literal["crop-bench/1"] = SUMMARY_FORMAT
+    format: Literal["crop-bench/1"]
     crop_version: str
     started: str
     seconds: float

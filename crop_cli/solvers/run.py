@@ -209,7 +209,7 @@ class Run:
             if self.overbooked:
                 shared = evaluate_shared(self.problem.instance, named(self.problem, answer.placement))
                 self.note(
-                    f"were its {len(shared.loads)} overbooked uplinks shared fairly (time on one stretched by its load), "
+                    f"with its {len(shared.loads)} overbooked uplinks shared fairly (times stretched by the load) "
                     f"it would be worth {shared.evaluation.objective:.9g}"
                 )
             return False
