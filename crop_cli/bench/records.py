@@ -11,9 +11,6 @@ import msgspec
 
 from crop_cli.model.solution import Guarantee, Metrics, Status, StopReason
 
-RUN_FORMAT = "crop-run/1"
-SUMMARY_FORMAT = "crop-bench/1"
-
 Verdict = Literal[Status, "overbooked", "failed"]
 """A solution's status; `overbooked`: feasible but for uplinks, scored under fair sharing; `failed`: no answer that
 passed the evaluator, for the reason in `error`."""

@@ -26,6 +26,7 @@ __all__ = [
     "dump_solution",
     "load_instance",
     "load_solution",
+    "read_instance",
     "require_writable",
     "write_atomic",
 ]
@@ -56,7 +57,17 @@ def load_instance(path: str | Path) -> Loaded:
     InputError
         If it cannot be used, with every defect found.
     """
-    data = read_bytes(path)
+    return read_instance(read_bytes(path), path)
+
+
+def read_instance(data: bytes, path: str | Path) -> Loaded:
+    """Decode and check the bytes of an instance file, plain or gzip; the path is for messages only.
+
+    Raises
+    ------
+    InputError
+        If it cannot be used, with every defect found.
+    """
     instance, structural = _parse(path, data, Instance)
     defects, warnings = validate(instance, structural)
     if defects:

@@ -1,0 +1,75 @@
+"""`runs.jsonl`: one record per line, appended as runs finish, read back to go on where a bench was interrupted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from crop_cli.bench.records import Run
+from crop_cli.errors import Defect, InputError, UsageError
+
+
+class Journal:
+    """An open `runs.jsonl`; every record is on the disk before the next run's is written."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file: BinaryIO = path.open("ab")
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+
+    def add(self, run: Run) -> None:
+        """Append a record."""
+        self._file.write(msgspec.json.encode(run) + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_journal(path: Path) -> list[Run]:
+    """All records of a file. A last line that was cut off in the middle of its writing is dropped from the file.
+
+    Raises
+    ------
+    InputError
+        If a line is no record.
+    UsageError
+        If the file cannot be read or mended.
+    """
+    try:
+        data = path.read_bytes()
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data):
+            with path.open("r+b") as file:
+                file.truncate(whole)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+    runs, defects = [], []
+    for number, line in enumerate(data[:whole].splitlines(), start=1):
+        try:
+            runs.append(msgspec.json.decode(line, type=Run))
+        except msgspec.DecodeError as error:
+            defects.append(Defect(f"line {number}", str(error), 'a record of "crop-run/1"'))
+    if defects:
+        raise InputError(str(path), defects)
+    return runs
+
+
+def set_aside(path: Path) -> Path | None:
+    """Rename an existing journal to the first free of FILE.1, FILE.2, ...; None if there is none."""
+    if not path.exists():
+        return None
+    number = 1
+    while (aside := path.with_name(f"{path.name}.{number}")).exists():
+        number += 1
+    try:
+        path.rename(aside)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be renamed: {error.strerror or error}") from None
+    return aside
