@@ -1,0 +1,155 @@
+"""Nodes as batch schedulers ask for them: so many, with so many workers each; and whether a choice keeps the shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crop_cli.model import count_sets
+from crop_cli.model.problem import Counts
+from crop_cli.solvers.fits import Room
+from crop_cli.solvers.queueing.counts import Order, descend, holds, most
+from crop_cli.solvers.queueing.view import View
+
+IntArray = NDArray[np.int64]
+
+Sets = dict[int, int]
+"""Counts that every vertex can hold (`View.sets`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request for whole gangs by nodes: `nodes` of them, each with room for `least` workers."""
+
+    nodes: int
+    least: int
+
+
+def whole_slots(view: View, job: int) -> IntArray:
+    """(N) most workers of the job that every node could hold if it were empty, by its own constraints."""
+    kind = view.problem.kind(job)
+    caps = Room.whole(view.problem).usable(kind)
+    largest = np.maximum.accumulate(np.where(kind.allowed[-1], np.arange(kind.k + 1), 0))
+    return np.asarray(largest[caps], dtype=np.int64)
+
+
+def ask_for(workers: int, largest: int, per_node: int | None) -> Ask:
+    """The fewest nodes that could hold the workers, evenly loaded, or as many as the job's own `gpus_per_node` says.
+
+    Parameters
+    ----------
+    workers
+        Of the gang, or of a part of it.
+    largest
+        Most workers of the job on any empty node, at least 1.
+    per_node
+        Workers that every node must hold, if the job says so.
+    """
+    nodes = -(-workers // (per_node or largest))
+    return Ask(nodes, -(-workers // nodes))
+
+
+def slots_of(view: View, sets: Sets) -> IntArray:
+    """(N) most workers of the job on every node now."""
+    slots = np.zeros(view.problem.n_nodes, dtype=np.int64)
+    first = view.problem.tree.node_vertex
+    for vertex, counts in sets.items():
+        if vertex >= first:
+            slots[vertex - first] = most(counts)
+    return slots
+
+
+def below(view: View, per_node: NDArray[np.generic]) -> list[int]:
+    """Sum of a quantity of nodes below every vertex."""
+    sums: list[int] = view.problem.tree.sum_below(per_node.astype(np.int64)).tolist()
+    return sums
+
+
+def gpus_in_use(view: View) -> IntArray:
+    """(N) GPUs that somebody holds, on nodes that are up."""
+    capacity = np.where(view.problem.up, view.problem.capacity[:, 0], 0.0)
+    return np.rint(capacity).astype(np.int64) - view.free_gpus
+
+
+def leaf_switches(view: View) -> list[int]:
+    """Vertices just above the nodes; the root where there are only nodes."""
+    return list(view.domains(view.problem.tree.max_depth - 1))
+
+
+def deal(view: View, sets: Sets, nodes: Sequence[int], workers: int) -> Counts | None:
+    """Workers for each of some nodes, in order: as many as it can hold, but one is left for each of the others.
+
+    None if no such counts make up the workers.
+    """
+    first, counts, left = view.problem.tree.node_vertex, Counts(), workers
+    for behind, n in zip(range(len(nodes) - 1, -1, -1), nodes, strict=True):
+        count = most(sets.get(first + n, 1) & count_sets.up_to(max(0, left - behind)))
+        if count <= 0:
+            return None
+        counts[n] = count
+        left -= count
+    return counts if left == 0 else None
+
+
+def gather(view: View, sets: Sets, nodes: Sequence[int], workers: int) -> Counts | None:
+    """Workers for some nodes, in order: as many as each can hold, until there are enough. None if there are not."""
+    first, counts, left = view.problem.tree.node_vertex, Counts(), workers
+    for n in nodes:
+        count = most(sets.get(first + n, 1) & count_sets.up_to(left))
+        if count > 0:
+            counts[n] = count
+            left -= count
+        if left == 0:
+            return counts
+    return None
+
+
+def keeps_shape(view: View, job: int, counts: Counts) -> bool:
+    """Whether a placement of a whole gang has only counts that the job's constraints allow, at every level."""
+    tree, allowed = view.problem.tree, view.problem.kind(job).allowed
+    at = {tree.node_vertex + n: count for n, count in counts.items()}
+    for depth in range(tree.max_depth, 0, -1):
+        above: dict[int, int] = {}
+        for vertex, count in at.items():
+            if not allowed[depth, count]:
+                return False
+            parent = int(tree.parent[vertex])
+            above[parent] = above.get(parent, 0) + count
+        at = above
+    return True
+
+
+def smallest_domain(view: View, counts: Counts) -> int:
+    """Deepest vertex that has all nodes of a placement below it."""
+    tree = view.problem.tree
+    low, high = min(counts), max(counts)
+    vertex = tree.node_vertex + low
+    while not int(tree.first_node[vertex]) <= high < int(tree.end_node[vertex]):
+        vertex = int(tree.parent[vertex])
+    return vertex
+
+
+def in_shape(view: View, job: int, sets: Sets, counts: Counts, order: Order) -> Counts | None:
+    """A rule's choice, or, where it breaks a constraint of the job, another below the domain that it chose.
+
+    None if that domain cannot hold the gang as the job wants it.
+    """
+    if keeps_shape(view, job, counts):
+        return counts
+    domain, k = smallest_domain(view, counts), view.problem.kind(job).k
+    return descend(view.problem.tree, sets, domain, k, order) if holds(sets, domain, k) else None
+
+
+def fullest_first(view: View, sets: Sets) -> Order:
+    """Switches by how much they can hold, most first; nodes as they are."""
+    first = view.problem.tree.node_vertex
+
+    def order(children: list[int]) -> list[int]:
+        if children and children[0] >= first:
+            return children
+        return sorted(children, key=lambda v: -most(sets[v]))
+
+    return order
