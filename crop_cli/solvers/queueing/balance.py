@@ -5,6 +5,8 @@ Source: Kueue, pkg/cache/scheduler/tas_balanced_placement.go. Capacities and nee
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,9 +41,14 @@ def fewest(domains: list[int], slices: list[int], need: int) -> list[int]:
     used = needed(np.array(slices, dtype=np.int64), need)
     # One table per number of domains: slices left to place, and the first choice that leaves as many.
     tables: list[dict[int, Chain]] = [{need: None}, *({} for _ in range(used))]
+    seen: Counter[int] = Counter()
     for i, capacity in enumerate(slices):
+        seen[capacity] += 1
+        if seen[capacity] > used:
+            # Whatever it could be part of was found before, with an earlier domain of the same capacity in its place.
+            continue
         for count in range(used, 0, -1):
-            for left in sorted(tables[count - 1]):
+            for left in tables[count - 1]:
                 if left > 0:
                     tables[count].setdefault(left - capacity, (tables[count - 1][left], i))
     ends = [left for left in tables[used] if left <= 0]

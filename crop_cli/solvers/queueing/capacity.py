@@ -79,7 +79,7 @@ class Capacity:
         return self.k % self.unit[0] == 0 and int(self.room[0]) >= self.k
 
     def bound_from(self, depth: int) -> int:
-        """First depth, this one or deeper, where a segment or spread constraint binds switches, or that of the nodes."""
+        """First depth, this one or deeper, where a segment or spread constraint binds switches; else the nodes'."""
         return next((d for d in self.bounds if d >= depth), self.tree.max_depth)
 
     def at(self, depth: int) -> IntArray:
