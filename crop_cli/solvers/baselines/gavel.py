@@ -1,4 +1,4 @@
-"""Gavel's round: a GPU type per job by normalised throughput, then largest jobs first from a pointer over the servers.
+"""Gavel's rounds: the GPU type on which a job is fastest, largest jobs first, server by server.
 
 A round goes through (job, type) pairs by priority, highest first: the job's throughput on the type over its best one,
 ties in queue order. A job takes the first type that has so many GPUs left, wherever these are; a gang never mixes

@@ -1,4 +1,4 @@
-"""HiveD's cells: the smallest level that can hold the job, a cell in use before a new one from buddy allocation.
+"""HiveD: cells of the smallest level that holds the job, those in use first, then buddy allocation.
 
 A cell is a domain of any level; a job takes one of the deepest level whose cells could hold it. Cells in use come
 first, the most used first (a tenant packs inside its own cells). Otherwise one is split off the smallest free
@@ -13,7 +13,7 @@ from __future__ import annotations
 from crop_cli.model.problem import Counts
 from crop_cli.solvers.queueing.baseline import job_by_job
 from crop_cli.solvers.queueing.counts import Order, descend, holds
-from crop_cli.solvers.queueing.leaves import IntArray, Sets, below, gpus_in_use, in_shape, slots_of, whole_slots
+from crop_cli.solvers.queueing.leaves import IntArray, Sets, below, gpus_in_use, houses, in_shape, slots_of, whole_slots
 from crop_cli.solvers.queueing.view import View
 
 
@@ -35,9 +35,7 @@ def place(job: int, view: View) -> Counts | None:
         for cell in _cells(view, depth, sets, k, used):
             counts = _scan(view, cell, pods, slots, used)
             if counts is not None:
-                kept = in_shape(view, job, sets, counts, order)
-                if kept is not None:
-                    return kept
+                return in_shape(view, job, sets, counts, order)
             if shaped:
                 return descend(tree, sets, cell, k, order)
     return None
@@ -51,7 +49,7 @@ def pods_of(k: int, node: int) -> list[int]:
 
 def _cells(view: View, depth: int, sets: Sets, k: int, used: list[int]) -> list[int]:
     """Cells of a level that can hold the gang: those in use, then free ones by the size of their free ancestor."""
-    able = [v for v in view.domains(depth) if holds(sets, v, k)]
+    able = [v for v in view.domains(depth) if houses(view, sets, v, k)]
     taken = sorted((v for v in able if used[v]), key=lambda v: -used[v])
     free = sorted((v for v in able if not used[v]), key=lambda v: -_free_depth(view, v, used))
     return taken + free

@@ -1,4 +1,4 @@
-"""Slurm's topology/block: the smallest block size that holds the job, the emptiest block that fits, few base blocks.
+"""Slurm's topology/block: the smallest block size for the job, the fullest block that fits.
 
 Base blocks are the switches just above the nodes. Larger blocks are powers of two of neighbouring base blocks below
 one switch, then the switches above. A request of n nodes takes the smallest size whose nominal number of nodes is at
@@ -50,9 +50,13 @@ def place(job: int, view: View) -> Counts | None:
 def _segments(view: View, job: int, sets: Sets, by_gpus: bool) -> Counts | None:
     """All segments on nodes of their own, or nothing."""
     member = view.problem.instance.jobs[job]
-    size = member.gpus if member.segment is None else member.segment.gpus
     whole, slots = whole_slots(view, job), slots_of(view, sets)
-    ask = ask_for(size, int(whole.max()), member.gpus_per_node)
+    largest = member.gpus_per_node or int(whole.max())
+    size = member.gpus
+    # `--segment` counts nodes: what is less than a node's worth is no segment to Slurm.
+    if member.segment is not None and member.segment.gpus >= largest:
+        size = member.segment.gpus
+    ask = ask_for(size, largest)
     # What of a node counts towards the request: itself, or its free GPUs.
     room = slots if by_gpus else (slots >= ask.least).astype(np.int64)
     need, full = (size, np.minimum(whole, size)) if by_gpus else (ask.nodes, (whole > 0).astype(np.int64))

@@ -1,10 +1,10 @@
-"""Slurm's topology/tree: leaf switches that fit the rest of the job, the smallest such; nodes in their order.
+"""Slurm's topology/tree: the smallest leaf switch that fits, else as few leaves as it finds.
 
-A job with `gpus_per_node` asks for that many whole nodes' worth of GPUs on k / gpus_per_node nodes (`-N`,
-`--gpus-per-node`). Any other asks for the fewest nodes that could hold it; where these are not free, as for `--set
-request=gpus` from the start, it asks for GPUs on any number of nodes (`--gpus`), for which Slurm chooses leaves as if
-one node were enough. `within` is `--switches=1` that never expires; inside a domain of a higher level the domain with
-the fewest usable nodes that fits is taken, as among leaves. Node weights are all equal.
+A job with `gpus_per_node` asks for k / gpus_per_node nodes with so many GPUs each (`-N`, `--gpus-per-node`). Any
+other asks for the fewest nodes that could hold it; where these are not free, as for `--set request=gpus` from the
+start, it asks for GPUs on any number of nodes (`--gpus`), for which Slurm chooses leaves as if one node were enough.
+`within` is `--switches=1` that never expires; inside a domain of a higher level the domain with the fewest usable
+nodes that fits is taken, as among leaves. Node weights are all equal.
 """
 
 from __future__ import annotations
@@ -53,17 +53,15 @@ def place(job: int, view: View) -> Counts | None:
     slots, order = slots_of(view, sets), fullest_first(view, sets)
     for choose in (_by_nodes, _by_gpus) if request == "nodes" else (_by_gpus,):
         counts = choose(job, view, sets, slots)
-        kept = counts and in_shape(view, job, sets, counts, order)
-        if kept:
-            return kept
+        if counts is not None:
+            return in_shape(view, job, sets, counts, order)
     return descend(view.problem.tree, sets, 0, k, order)
 
 
 def _by_nodes(job: int, view: View, sets: Sets, slots: IntArray) -> Counts | None:
     """`-N`: the leaf has to have the nodes that are still missing."""
     k = view.problem.kind(job).k
-    largest = int(whole_slots(view, job).max())
-    ask = ask_for(k, largest, view.problem.instance.jobs[job].gpus_per_node)
+    ask = ask_for(k, view.problem.instance.jobs[job].gpus_per_node or int(whole_slots(view, job).max()))
     usable = slots >= ask.least
     top = _top(view, job, below(view, usable), ask.nodes)
     if top is None:

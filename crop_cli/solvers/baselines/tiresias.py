@@ -1,4 +1,4 @@
-"""Tiresias's "yarn" placement: all GPUs below one switch, whole idle nodes and one node with the rest.
+"""Tiresias's "yarn": all GPUs below one switch, on idle nodes and one node with the rest.
 
 A job that one node can hold goes to the first node that has room, anything larger to floor(k/g) fully idle nodes of g
 GPUs and one more node with the rest; the first switch in which this works is taken, otherwise the job waits. The
@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from crop_cli.model.problem import Counts
 from crop_cli.solvers.queueing.baseline import job_by_job
-from crop_cli.solvers.queueing.counts import descend, holds
+from crop_cli.solvers.queueing.counts import descend
 from crop_cli.solvers.queueing.leaves import (
     IntArray,
     gpus_in_use,
+    houses,
     in_shape,
     leaf_switches,
     slots_of,
@@ -30,14 +31,12 @@ def place(job: int, view: View) -> Counts | None:
     slots, whole, in_use = slots_of(view, sets), whole_slots(view, job), gpus_in_use(view)
     shaped = view.problem.instance.jobs[job]
     for switch in leaf_switches(view):
-        if not holds(sets, switch, k):
+        if not houses(view, sets, switch, k):
             continue
         counts = _below(view, switch, k, slots, whole, in_use)
         if counts is not None:
-            kept = in_shape(view, job, sets, counts, list)
-            if kept is not None:
-                return kept
-        elif shaped.segment is not None or shaped.spread is not None:
+            return in_shape(view, job, sets, counts, list)
+        if shaped.segment is not None or shaped.spread is not None:
             # Whole nodes are not what such a job may ask for.
             return descend(view.problem.tree, sets, switch, k, list)
     return None

@@ -22,7 +22,7 @@ Sets = dict[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request for whole gangs by nodes: `nodes` of them, each with room for `least` workers."""
+    """A request by nodes: so many, each with room for at least so many workers."""
 
     nodes: int
     least: int
@@ -36,19 +36,17 @@ def whole_slots(view: View, job: int) -> IntArray:
     return np.asarray(largest[caps], dtype=np.int64)
 
 
-def ask_for(workers: int, largest: int, per_node: int | None) -> Ask:
-    """The fewest nodes that could hold the workers, evenly loaded, or as many as the job's own `gpus_per_node` says.
+def ask_for(workers: int, largest: int) -> Ask:
+    """The fewest nodes that could hold a gang or a part of one, evenly loaded.
 
     Parameters
     ----------
     workers
-        Of the gang, or of a part of it.
+        How many there are.
     largest
-        Most workers of the job on any empty node, at least 1.
-    per_node
-        Workers that every node must hold, if the job says so.
+        Most of them on one node, at least 1: what an empty node holds, or the job's `gpus_per_node`.
     """
-    nodes = -(-workers // (per_node or largest))
+    nodes = -(-workers // largest)
     return Ask(nodes, -(-workers // nodes))
 
 
@@ -132,15 +130,23 @@ def smallest_domain(view: View, counts: Counts) -> int:
     return vertex
 
 
-def in_shape(view: View, job: int, sets: Sets, counts: Counts, order: Order) -> Counts | None:
-    """A rule's choice, or, where it breaks a constraint of the job, another below the domain that it chose.
+def houses(view: View, sets: Sets, vertex: int, workers: int) -> bool:
+    """Whether a whole gang can be below a vertex: the constraints of the levels above it allow it, too."""
+    return holds(sets, 0, workers) and all(holds(sets, v, workers) for v in view.problem.tree.ancestors(vertex))
 
-    None if that domain cannot hold the gang as the job wants it.
+
+def in_shape(view: View, job: int, sets: Sets, counts: Counts, order: Order) -> Counts:
+    """A rule's choice, or, where it breaks a constraint of the job, another in the smallest domain around it that can.
+
+    The root has to hold the gang.
     """
     if keeps_shape(view, job, counts):
         return counts
-    domain, k = smallest_domain(view, counts), view.problem.kind(job).k
-    return descend(view.problem.tree, sets, domain, k, order) if holds(sets, domain, k) else None
+    tree, k = view.problem.tree, view.problem.kind(job).k
+    domain = smallest_domain(view, counts)
+    while not houses(view, sets, domain, k):
+        domain = int(tree.parent[domain])
+    return descend(tree, sets, domain, k, order)
 
 
 def fullest_first(view: View, sets: Sets) -> Order:
