@@ -1,4 +1,4 @@
-"""NVIDIA KAI: deepest, tightest domain that holds the gang; inside it the loosest sub-domains first, then bin packing.
+"""NVIDIA KAI: tightest of the deepest domains that hold the gang, its loosest sub-domains first.
 
 `within` is KAI's required level, `segment` its sub-groups; other jobs prefer the level just above the nodes and may
 climb to the whole cluster. The score of a node's sub-domain has eleven steps only, so that many tie, and bin packing

@@ -1,4 +1,4 @@
-"""Kueue's BestFit: tightest domain that holds the gang, else largest domains first, the last one the tightest.
+"""Kueue BestFit: tightest domain that holds the gang, else largest ones first and the tightest last.
 
 `within` is Kueue's required topology, `segment` its slices; other jobs prefer the level just above the nodes. All
 children of all chosen domains are pooled on the way down, so that racks come before nodes: few racks, then few nodes.

@@ -1,4 +1,4 @@
-"""Volcano HyperNodes: lowest tier with a switch that holds the gang, the fullest such; else near the first worker.
+"""Volcano HyperNodes: fullest switch of the lowest tier with room, else near the first worker.
 
 A switch is a HyperNode, those just above the nodes are tier 1. `within` is Volcano's hard mode with the tier of that
 level as the highest allowed, `segment` its sub-jobs. Other jobs are in soft mode: the first worker takes the first node
