@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 
 from crop_cli.bench.process import POLL, Worker
 from crop_cli.bench.records import Run
@@ -13,7 +13,7 @@ from crop_cli.bench.task import Task
 Watch = Callable[[list[Worker]], None]
 
 
-def run_local(tasks: Iterable[Task], parallel: int, watch: Watch = lambda _running: None) -> Iterator[Run]:
+def run_local(tasks: Iterable[Task], parallel: int, watch: Watch = lambda _running: None) -> Generator[Run]:
     """Records as runs finish; closing the iterator kills what still runs.
 
     Parameters

@@ -107,7 +107,8 @@ class Reference(Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     value, bound, optimal, infeasible
-        Best verified F, least valid bound, whether they meet; or whether it is proven that no placement exists.
+        Best verified F of a feasible placement, least valid bound, whether they meet; or whether it is proven that no
+        placement exists.
     by
         Who found the value.
     overhead, throughput
@@ -144,12 +145,12 @@ class Row(Struct, frozen=True, kw_only=True):
     ratio
         F over the optimum where it is proven, else over the least bound; 1 where both are 0, None where that is not
         positive.
-    guarantee
-        A-priori factor, where one held.
+    guarantee, guarantee_holds_for
+        A-priori factor, where one held, and relative to what ("optimum", or the best placement of some kind).
     overhead, overhead_ratio
         Communication overhead, and over that of the best known placement (None where that is 0).
     seconds
-        Whole run without loading.
+        Whole run without loading; of a baseline, without bound and check too.
     win
         F as high as anybody's in this bench (within 10⁻⁶ of it), by a feasible placement.
     deterministic
@@ -173,6 +174,7 @@ class Row(Struct, frozen=True, kw_only=True):
     gap_to_best: float | None
     ratio: float | None
     guarantee: float | None
+    guarantee_holds_for: str | None
     overhead: float | None
     overhead_ratio: float | None
     gpus_used: int | None
@@ -198,7 +200,8 @@ class Aggregate(Struct, frozen=True, kw_only=True):
         Runs; those with a verified feasible placement or a proof that none exists; those proven optimal by themselves;
         those scored under fair sharing; all others.
     mean_ratio, median_ratio, worst_ratio
-        Over runs that have one; a run without an answer counts 0 where the reference has a positive value.
+        Over runs that have one; an overbooked run counts at most 1, and one without an answer 0 where the reference has
+        a positive value.
     seconds
         Shifted geometric mean, shift 1 s; a failed run counts as the time limit.
     par2

@@ -9,7 +9,9 @@ import typer
 from typer.core import TyperGroup
 
 from crop_cli._version import __version__
+from crop_cli.cli.bench import bench
 from crop_cli.cli.check import check
+from crop_cli.cli.compare import compare
 from crop_cli.cli.environment import Environment
 from crop_cli.cli.exit_codes import ExitCode, of_error
 from crop_cli.cli.explain import explain
@@ -73,6 +75,8 @@ def crop(
 
 app.command()(solve)
 app.command()(check)
+app.command()(bench)
+app.command()(compare)
 app.command()(explain)
 app.command()(solvers)
 app.command()(schema)
