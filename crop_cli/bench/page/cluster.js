@@ -6,7 +6,7 @@ const MOST_JOBS = 400;
 function jobColour(name) {
   let hash = 2166136261;
   for (const c of name) hash = Math.imul(hash ^ c.codePointAt(0), 16777619) >>> 0;
-  hash ^= hash >>> 15;
+  hash = (hash ^ (hash >>> 15)) >>> 0;
   const [lightness, saturation] = [[36, 62], [52, 74], [70, 78]][hash % 3];
   return `hsl(${((hash >>> 3) % 30) * 12} ${saturation}% ${lightness}%)`;
 }
@@ -36,6 +36,10 @@ function partsOf(cluster, held, n) {
 function whereText(cluster, nodes, most = 6) {
   const shown = nodes.slice(0, most).map(([n, count]) => `${cluster.nodes[n]}:${count}`).join(" ");
   return nodes.length > most ? `${shown} and ${nodes.length - most} more` : shown;
+}
+function placesOf(cluster, nodes, most = 4) {
+  const places = nodes.slice(0, most).map(([n, count]) => h("span", {}, `${cluster.nodes[n]}:${count}`));
+  return nodes.length > most ? [...places, h("span", {}, `+ ${nodes.length - most}`)] : places;
 }
 const STATE = { d: "drained", x: "down" };
 const PART = { held: "in use by others", free: "free", out: "out of service" };
@@ -88,7 +92,7 @@ function jobList(cluster, jobs) {
       ? h("button", { type: "button", "data-job": k, "aria-pressed": "false" }, h("span", { class: "gpu job", style: `--job:${jobColour(cluster.jobs[k])}` }), h("span", {}, cluster.jobs[k]))
       : cluster.jobs[k]),
     h("td", { class: "figure" }, String(cluster.sizes[k])),
-    h("td", {}, jobs.has(k) ? whereText(cluster, jobs.get(k), 3) : "not placed")));
+    h("td", {}, jobs.has(k) ? placesOf(cluster, jobs.get(k)) : "not placed")));
   const more = order.length > MOST_JOBS ? h("p", { class: "note" }, `${order.length - MOST_JOBS} smaller or unplaced jobs are not listed.`) : null;
   return h("div", { class: "jobs", tabindex: "0", role: "region", "aria-label": "Jobs" }, h("table", {},
     h("caption", {}, `Jobs: ${jobs.size} of ${cluster.jobs.length} placed`),

@@ -33,7 +33,7 @@ function ratioText(value) {
   if (value === null || value === undefined) return ABSENT;
   return (value < 1 ? Math.floor(value * 1e4 + 1e-7) / 1e4 : value).toFixed(4);
 }
-const percent = (share) => (share === null || share === undefined ? ABSENT : `${Number((100 * share).toPrecision(3))} %`);
+const percent = (share) => (share === null || share === undefined ? ABSENT : `${Number((100 * share).toPrecision(3))} %`.replace("-", "−"));
 const plural = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 const tip = document.getElementById("tip");

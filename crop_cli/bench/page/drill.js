@@ -8,9 +8,9 @@ const RUN_COLUMNS = [
   { title: "bound", figure: true, cell: (row) => [number(row.bound), row.bound] },
   { title: "ratio", figure: true, cell: (row) => [ratioText(row.ratio), row.ratio] },
   { title: "gap", figure: true, cell: (row) => [percent(row.gap), row.gap] },
-  { title: "to best", figure: true, hint: "(best value − F)/|best value|", cell: (row) => [percent(row.gap_to_best), row.gap_to_best] },
-  { title: "a priori", figure: true, hint: "factor guaranteed before the run", cell: (row) => [number(row.guarantee), row.guarantee] },
-  { title: "time, s", figure: true, cell: (row) => [number(row.seconds), row.seconds] },
+  { title: "to\u00a0best", figure: true, hint: "(best value − F)/|best value|", cell: (row) => [percent(row.gap_to_best), row.gap_to_best] },
+  { title: "a\u00a0priori", figure: true, hint: "factor guaranteed before the run", cell: (row) => [number(row.guarantee), row.guarantee] },
+  { title: "time,\u00a0s", figure: true, cell: (row) => [number(row.seconds), row.seconds] },
   { title: "jobs", figure: true, cell: (row) => [number(row.jobs_placed), row.jobs_placed] },
   { title: "GPUs", figure: true, cell: (row) => [number(row.gpus_used), row.gpus_used] },
   { title: "overhead", figure: true, cell: (row) => [percent(row.overhead), row.overhead] },
@@ -20,7 +20,7 @@ const RUN_COLUMNS = [
   { title: "node blast", figure: true, hint: "weighted goodput lost with the worst node", cell: (row) => [number(row.worst_node_blast), row.worst_node_blast] },
   { title: "switch blast", figure: true, hint: "weighted goodput lost with the worst switch", cell: (row) => [number(row.worst_switch_blast), row.worst_switch_blast] },
   { title: "worst load", figure: true, hint: "of an overbooked uplink", cell: (row) => [percent(row.worst_load), row.worst_load] },
-  { title: "peak, MiB", figure: true, cell: (row) => [number(row.peak_mib), row.peak_mib] },
+  { title: "peak,\u00a0MiB", figure: true, cell: (row) => [number(row.peak_mib), row.peak_mib] },
 ];
 
 function openInstance(details) {
@@ -51,7 +51,7 @@ function runsTable(rows) {
   const used = RUN_COLUMNS.filter((column) => !column.figure || rows.some((row) => column.cell(row)[1] !== null));
   return makeTable(`Runs (${rows.length})`, used, rows.map((row) => h("tr", { class: SOLVERS[row.solver].baseline ? "baseline" : "own" }, used.map((column, at) => {
     const cell = column.cell(row);
-    if (column.figure) return h("td", { class: column.title === "F" && row.win ? "figure best" : "figure", "data-v": cell[1] ?? "", title: column.title === "a priori" ? DATA.details[row.index]?.holds_for : null }, cell[0]);
+    if (column.figure) return h("td", { class: column.title === "F" && row.win ? "figure best" : "figure", "data-v": cell[1] ?? "", title: column.title === "a\u00a0priori" ? DATA.details[row.index]?.holds_for : null }, cell[0]);
     if (!at) return h("th", { scope: "row", "data-v": cell, title: DATA.details[row.index]?.back_end }, cell);
     return h("td", { class: column.title === "verdict" ? `verdict-${row.verdict}` : "" }, cell);
   }))));

@@ -4,8 +4,9 @@ function gapPlot() {
   const kind = document.getElementById("gap-bound");
   const ids = Object.keys(DATA.traces).map(Number).sort((a, b) => a - b);
   pick.append(...ids.map((k) => h("option", { value: k }, INSTANCES[k].name)));
-  // The instance with most traces says most.
-  const richest = ids.reduce((a, b) => (DATA.traces[b].length > (DATA.traces[a]?.length ?? 0) ? b : a), ids[0]);
+  // The instance with most traces says most; of several the largest.
+  const worth = (k) => DATA.traces[k].length * 1e9 + INSTANCES[k].nodes * INSTANCES[k].jobs;
+  const richest = ids.reduce((a, b) => (worth(b) > worth(a) ? b : a), ids[0]);
   if (ids.length) pick.value = String(richest);
   const solvers = [...new Set(Object.values(DATA.traces).flat().map(([solver]) => solver))].sort((a, b) => a - b);
   const entry = chart("gap", { look: { line: true, marks: true }, solvers, describe: "Gap over time in seconds, one step line per run", draw: (frame) => {

@@ -11,9 +11,9 @@ from crop_cli.names import plural
 DEFINITIONS = [
     (
         "Ratio",
-        "F over the optimum where it is proven, else over the least valid bound that anybody found; 1 where both are 0. "
-        "1 is as good as any placement can be. In means, a run without an answer counts 0 where the reference has a "
-        "positive value.",
+        "F over the optimum where it is proven, else over the least valid bound that anybody found; 1 where both are "
+        "0. 1 is as good as any placement can be. In means, a run without an answer counts 0 where the reference has "
+        "a positive value.",
     ),
     (
         "Gap",
@@ -21,9 +21,9 @@ DEFINITIONS = [
     ),
     (
         "Time",
-        "Seconds of the whole run without loading; of a baseline, without bound and check too. Over several runs: shifted geometric mean with shift 1 s, "
-        "exp(mean(log(t + 1))) − 1, so that neither the shortest nor the longest runs decide; a failed run counts as "
-        "the time limit.",
+        "Seconds of the whole run without loading; of a baseline, without bound and check too. Over several runs: "
+        "shifted geometric mean with shift 1 s, exp(mean(log(t + 1))) − 1, so that neither the shortest nor the "
+        "longest runs decide; a failed run counts as the time limit.",
     ),
     (
         "PAR-2",

@@ -48,11 +48,9 @@ function profilePlot(kind, label, range, text, say) {
       const points = one.x.map((v, k) => [x(v), y(one.share[k])]);
       if (points[0][0] > box.left) points.unshift([points[0][0], y(0)]);
       const lead = points.length - one.x.length;
-      // Markers sit apart from each other along the lines, so that lines that meet at the end stay apart.
-      const spot = box.left + ((0.25 + 0.55 * ((one.solver * 0.618) % 1)) * (box.right - box.left));
-      let at = 0;
-      points.forEach(([px], k) => { if (px <= spot) at = k; });
-      return { solver: one.solver, points, end: box.right, mark: [Math.max(spot, points[at][0]), points[at][1]], text: (k) => `${SOLVERS[one.solver].name}\n${say(one.x[Math.max(0, k - lead)], one.share[Math.max(0, k - lead)])}` };
+      // Markers sit on the rising part, each solver's at another share of it: lines often meet at their ends.
+      const mark = points[Math.floor(points.length * (0.35 + 0.5 * ((one.solver * 0.618) % 1)))];
+      return { solver: one.solver, points, end: box.right, mark, text: (k) => `${SOLVERS[one.solver].name}\n${say(one.x[Math.max(0, k - lead)], one.share[Math.max(0, k - lead)])}` };
     });
     return drawSteps(frame, lines);
   } });

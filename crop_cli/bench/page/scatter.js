@@ -4,8 +4,9 @@ function cloud(frame, points, radius = 3) {
     const own = points.filter((p) => p.solver === k);
     if (!own.length) continue;
     const group = seriesGroup(k);
-    group.append(s("path", { class: "marks full", d: markPath(k, own.filter((p) => !p.hollow).map((p) => [p.x, p.y]), radius) }));
-    group.append(s("path", { class: "marks", d: markPath(k, own.filter((p) => p.hollow).map((p) => [p.x, p.y]), radius) }));
+    const path = (hollow) => markPath(k, own.filter((p) => p.hollow === hollow).map((p) => [p.x, p.y]), own.length > 60 ? 2 : radius);
+    const many = own.length > 60 ? " many" : "";
+    group.append(s("path", { class: `marks full${many}`, d: path(false) }), s("path", { class: `marks${many}`, d: path(true) }));
     frame.root.append(group);
   }
   return nearest(points);
@@ -29,6 +30,10 @@ function timePlot() {
       x: { label: `${pick.selectedOptions[0].textContent} (log)`, text: powerText, scale: (a, b) => log(left, right, a, b) },
       y: { label: "seconds (log)", text: powerText, scale: (a, b) => log(low, high, a, b) },
     });
+    const find = cloud(frame, rows.map((row) => ({
+      x: x(of(row)), y: y(seconds(row)), solver: row.solver, hollow: row.verdict === "failed",
+      text: () => runText(row, `${number(row.seconds)} s${row.verdict === "failed" ? ", failed" : ""}`),
+    })), 2.6);
     for (const k of drawingOrder()) {
       const bins = new Map();
       for (const row of rows) if (row.solver === k) {
@@ -42,10 +47,7 @@ function timePlot() {
       group.append(s("path", { class: "line", d: `M${means.map((p) => p.map((v) => v.toFixed(1)).join(" ")).join("L")}`, "stroke-dasharray": DASHES[SOLVERS[k].dash] }));
       frame.root.append(group);
     }
-    return cloud(frame, rows.map((row) => ({
-      x: x(of(row)), y: y(seconds(row)), solver: row.solver, hollow: row.verdict === "failed",
-      text: () => runText(row, `${number(row.seconds)} s${row.verdict === "failed" ? ", failed" : ""}`),
-    })), 2.6);
+    return find;
   } });
   pick.addEventListener("change", entry.render);
 }
@@ -64,10 +66,11 @@ function overheadPlot() {
     });
     const end = Math.min(right, high);
     frame.root.append(s("line", { class: "diagonal", x1: x(0), y1: y(0), x2: x(end), y2: y(end) }));
-    frame.root.append(s("text", { x: x(end) - 6, y: Math.max(y(end) + 4, 34), "text-anchor": "end" }, "as the best known"));
-    return cloud(frame, rows.map((row) => ({
+    const find = cloud(frame, rows.map((row) => ({
       x: x(of(row)), y: y(row.overhead), solver: row.solver, hollow: row.verdict === "overbooked",
       text: () => runText(row, `overhead ${percent(row.overhead)}, best known ${percent(of(row))}`),
     })));
+    frame.root.append(s("text", { class: "on-marks", x: x(end * 0.98), y: y(end * 0.98) + 22, "text-anchor": "end" }, "as much as the best known"));
+    return find;
   } });
 }

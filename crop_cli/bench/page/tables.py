@@ -56,13 +56,13 @@ COLUMNS = [
     Column("mean ratio", "mean ratio; a run without an answer counts 0", lambda a: a.mean_ratio, figures.ratio, 1),
     Column("median ratio", "median ratio", lambda a: a.median_ratio, figures.ratio, 1),
     Column("worst ratio", "lowest ratio of a run", lambda a: a.worst_ratio, figures.ratio, 1),
-    Column("time, s", "shifted geometric mean, shift 1 s", lambda a: a.seconds, best=-1),
-    Column("PAR-2, s", "mean seconds, unfinished runs at twice the time limit", lambda a: a.par2, best=-1),
+    Column("time,\u00a0s", "shifted geometric mean, shift 1 s", lambda a: a.seconds, best=-1),
+    Column("PAR\u20112,\u00a0s", "mean seconds, unfinished runs at twice the time limit", lambda a: a.par2, best=-1),
     Column("wins", "runs that no other solver beats", lambda a: a.wins, best=1),
     Column("over-head", "mean communication overhead", lambda a: a.mean_overhead, figures.percent),
     Column("overhead ratio", "mean of overhead over the best known placement's", lambda a: a.mean_overhead_ratio),
     Column("throughput ratio", "mean of throughput over the best known placement's", lambda a: a.mean_throughput_ratio),
-    Column("peak, MiB", "largest resident memory", lambda a: a.peak_mib),
+    Column("peak,\u00a0MiB", "largest resident memory", lambda a: a.peak_mib),
 ]
 
 
