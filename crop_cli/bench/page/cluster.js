@@ -1,5 +1,5 @@
 // A placement drawn: switches as nested boxes, one square per GPU, coloured by job.
-const COMPACT = 256;
+const COMPACT = { nodes: 256, gpus: 4096 };
 const MOST_JOBS = 400;
 
 // The same name has the same colour on every page; hue and lightness both differ.
@@ -46,7 +46,8 @@ const PART = { held: "in use by others", free: "free", out: "out of service" };
 
 function drawPlacement(cluster, code, loads) {
   const { jobs, held } = unpack(cluster, code);
-  const compact = cluster.nodes.length > COMPACT;
+  const gpus = cluster.gpus.reduce((sum, count) => sum + count, 0);
+  const compact = cluster.nodes.length > COMPACT.nodes || gpus > COMPACT.gpus;
   const view = h("div", { class: `cluster${compact ? " compact" : ""}`, role: "group", "aria-label": `Placement on ${plural(cluster.nodes.length, "node")}` });
   const inside = new Map([[-1, view]]);
   const boxes = cluster.switches.map(([name, level], k) => {

@@ -31,7 +31,7 @@ function ratioPlot() {
     const tally = mute.some(Boolean) ? 62 : 16;
     const { x, box } = axes(frame, {
       height: SOLVERS.length * lane + 66, left, right: tally,
-      x: { label: "ratio: F over the optimum or its least bound", text: (v) => (v === 1 && axis.value !== "even" ? "1 or more" : number(v)), scale: (a, b) => (axis.value === "even" ? linear(low - pad, high + pad, a, b) : stretched(low, a + 6, b - 6)) },
+      x: { label: "ratio: F over the optimum or its least bound", text: (v) => (v === 1 && axis.value !== "even" ? "≥ 1" : number(v)), scale: (a, b) => (axis.value === "even" ? linear(low - pad, high + pad, a, b) : stretched(low, a + 6, b - 6)) },
       y: { label: "", text: String, scale: () => Object.assign((v) => v, { ticks: [] }) },
     });
     if (tally > 16) frame.root.append(s("text", { x: frame.width, y: 12, "text-anchor": "end" }, "no ratio"));
