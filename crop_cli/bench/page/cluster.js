@@ -72,7 +72,8 @@ function nodeBox(cluster, n, parts, compact, loads) {
     return h("div", { class: `node${loads.has(name) ? " overbooked" : ""}`, role: "img", "aria-label": label, "data-n": n }, parts.map(([kind, count, job]) =>
       h("div", { class: `bar ${kind}`, "data-j": job, style: `flex:${count}${kind === "job" ? `;--job:${jobColour(cluster.jobs[job])}` : ""}` })));
   }
-  const wide = cluster.gpus[n] <= 2 ? Math.max(1, cluster.gpus[n]) : Math.max(2, Math.ceil(Math.sqrt(cluster.gpus[n] * 2)));
+  // One row up to four GPUs, two rows up to sixteen.
+  const wide = cluster.gpus[n] <= 4 ? Math.max(1, cluster.gpus[n]) : Math.min(8, Math.ceil(cluster.gpus[n] / 2));
   const squares = parts.flatMap(([kind, count, job]) => Array.from({ length: count }, () =>
     h("div", { class: `gpu ${kind}`, "data-j": job, style: kind === "job" ? `--job:${jobColour(cluster.jobs[job])}` : null })));
   const width = Math.max(40, wide * 15);
