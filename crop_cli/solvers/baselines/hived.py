@@ -5,27 +5,36 @@ first, the most used first (a tenant packs inside its own cells). Otherwise one 
 ancestor, as buddy allocation does. If no cell of the level will do, the level above is tried. The gang is cut into
 pods of a node's size and one with the rest; inside the cell they go, ascending, onto the nodes, most used first, and
 the scan never goes back: it may miss a fit, which the authors' comment admits. All jobs are one tenant's, of one
-priority.
+priority. With `--set pods=gpus` a gang is pods of one GPU each instead, which fit wherever GPUs are free.
 """
 
 from __future__ import annotations
 
+from crop_cli.errors import UsageError
 from crop_cli.model.problem import Counts
 from crop_cli.solvers.queueing.baseline import job_by_job
 from crop_cli.solvers.queueing.counts import Order, descend, holds
 from crop_cli.solvers.queueing.leaves import IntArray, Sets, below, gpus_in_use, houses, in_shape, slots_of, whole_slots
 from crop_cli.solvers.queueing.view import View
 
+PODS = ("nodes", "gpus")
+"""`--set pods=`: a node's worth of GPUs each, or one."""
 
-@job_by_job(source="HiveD, pkg/algorithm/topology_aware_scheduler.go and pkg/algorithm/cell_allocation.go")
+
+@job_by_job(
+    source="HiveD, pkg/algorithm/topology_aware_scheduler.go and pkg/algorithm/cell_allocation.go", knows=("pods",)
+)
 def place(job: int, view: View) -> Counts | None:
     """Level by level, cell by cell."""
+    cut = view.options.get("pods", PODS[0])
+    if cut not in PODS:
+        raise UsageError(f"pods={cut}: expected {' or '.join(PODS)}")
     sets, k = view.sets(job), view.problem.kind(job).k
     if not holds(sets, 0, k):
         return None
     tree, member = view.problem.tree, view.problem.instance.jobs[job]
     used, slots, whole = below(view, gpus_in_use(view)), slots_of(view, sets), whole_slots(view, job)
-    pods = pods_of(k, member.gpus_per_node or int(whole.max()))
+    pods = pods_of(k, member.gpus_per_node or (int(whole.max()) if cut == "nodes" else 1))
     shaped = member.segment is not None or member.spread is not None
     order = _most_used_first(used)
     size = below(view, whole)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from crop_cli.errors import UsageError
 from crop_cli.model.instance import FORMAT, Cluster, Instance, Job, Node, Spread
 from crop_cli.solvers.baselines.hived import pods_of
 from tests.solvers.baselines.batch import flat, nodes_per_rack, places, racks, whole_nodes
@@ -65,3 +66,16 @@ def test_spread_is_obeyed() -> None:
     """Where pods of a node's size break the shape, the job is placed in its cell as it wants to be."""
     job = Job(name="j", gpus=8, spread=Spread(level="rack", max_gpus=4))
     assert places("hived", racks([[8], [8]], [job])) == {"j": {"r0n0": 4, "r1n0": 4}}
+
+
+def test_pods_of_one_gpu_fit_wherever_gpus_are_free() -> None:
+    """With `pods=gpus` a gang packs onto the most used nodes, and does not wait for whole ones."""
+    instance = flat([4, 2, 4], [Job(name="j", gpus=8)])
+    assert places("hived", instance) == {}
+    assert places("hived", instance, pods="gpus") == {"j": {"n0": 4, "n1": 2, "n2": 2}}
+
+
+def test_other_pods_are_refused() -> None:
+    """`--set pods=` is nodes or gpus."""
+    with pytest.raises(UsageError, match="pods=racks"):
+        places("hived", flat([8], [Job(name="j", gpus=1)]), pods="racks")
