@@ -16,7 +16,7 @@ from crop_cli.model.problem import Counts, Placement, utility
 from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.fits import Fit, Room
 from crop_cli.solvers.queueing.baseline import Queue, whole_queue
-from crop_cli.solvers.queueing.counts import descend, most
+from crop_cli.solvers.queueing.counts import descend
 from crop_cli.solvers.queueing.domains import holders
 from crop_cli.solvers.queueing.options import whole_number
 from crop_cli.solvers.queueing.scratch import scratch
@@ -114,12 +114,12 @@ class _Walk:
         self.values[job] = utility(problem, job, counts) + self.bonus * bool(problem.must_place[job])
 
     def _somewhere(self, job: int) -> Counts | None:
-        """A random domain of a random level, or of the next one up that has any; emptiest or random nodes in it."""
+        """A random domain of a random level, or of the next one up that has any; filled emptiest first or at random."""
         view, kind, rng = self.view, self.view.problem.kind(job), self.view.rng
         room = Room(view.problem, np.maximum(view.state.free, 0.0), view.state.uplink_free)
         below = Fit(room, kind).attainable(kind.allowed, uplinks=True).below
         sets = {v: counts for v, counts in below.items() if counts != 1}
-        at_random = rng.random() < 0.5
+        at_random, free = rng.random() < 0.5, view.problem.tree.sum_below(room.gpus)
         for depth in range(int(rng.integers(view.problem.tree.max_depth + 1)), -1, -1):
             domains = holders(view, job, sets, depth)
             if domains:
@@ -132,7 +132,7 @@ class _Walk:
                     lambda vertices: (
                         rng.permutation(vertices).tolist()
                         if at_random
-                        else sorted(vertices, key=lambda v: -most(sets[v]))
+                        else sorted(vertices, key=lambda v: -int(free[v]))
                     ),
                 )
         return None

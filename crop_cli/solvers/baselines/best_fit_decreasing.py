@@ -10,7 +10,8 @@ from __future__ import annotations
 from crop_cli.model.problem import Counts, Placement
 from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.queueing.baseline import Queue, whole_queue
-from crop_cli.solvers.queueing.counts import descend, most
+from crop_cli.solvers.queueing.capacity import Capacity
+from crop_cli.solvers.queueing.counts import descend
 from crop_cli.solvers.queueing.domains import lowest_holders
 from crop_cli.solvers.queueing.scratch import one_by_one
 from crop_cli.solvers.queueing.view import View
@@ -31,8 +32,10 @@ def _tightest(job: int, view: View) -> Counts | None:
     if not domains:
         return None
 
+    slots = Capacity.of(view, job).pods
+
     def by_free(vertices: list[int]) -> list[int]:
-        return sorted(vertices, key=lambda v: most(sets[v]))
+        return sorted(vertices, key=lambda v: int(slots[v]))
 
     domain = by_free(domains)[0]
     return descend(view.problem.tree, sets, domain, view.problem.kind(job).k, by_free)

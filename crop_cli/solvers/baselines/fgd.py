@@ -1,10 +1,11 @@
-"""FGD: every worker where it lowers the expected fragmentation most (fragmentation gradient descent).
+"""FGD: every gang where it lowers the expected fragmentation most (fragmentation gradient descent).
 
 The fragmentation of a node, seen by a job, is its idle GPUs if the job's share of the node does not fit there, else
 none; the expected one is the mean over the typical jobs, by how often each occurs (pkg/utils/frag.go). The typical
 jobs are the instance's own, the most frequent ones that make up 95 %. The source's pods ask for GPUs of one node; here
 a job's share of a node is its whole gang, at most what the node has, or its `gpus_per_node`. Whole GPUs only, so that
-no idle GPU is too small by itself. Neither gangs nor the network are looked at.
+no idle GPU is too small by itself. A gang that fits on some node is one pod, on the node of the steepest descent; any
+other is placed worker by worker. The network is not looked at.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from crop_cli.model.problem import Counts, Placement, Problem
 from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.queueing.baseline import Queue, whole_queue
+from crop_cli.solvers.queueing.domains import holders
 from crop_cli.solvers.queueing.scratch import one_by_one
 from crop_cli.solvers.queueing.view import View
 from crop_cli.solvers.queueing.workers import FloatArray, IntArray, worker_by_worker
@@ -29,20 +31,24 @@ TYPICAL = 0.95
 
 @whole_queue(source="Q. Weng et al., Beware of Fragmentation, USENIX ATC 2023 (pkg/utils/frag.go, plugin/fgd_score.go)")
 def place(queue: Queue, view: View, budget: Budget) -> Placement:
-    """Jobs in queue order, worker by worker on the node of the steepest descent."""
+    """Jobs in queue order, each on the node of the steepest descent, or worker by worker where no node holds it."""
     return one_by_one(queue, view, budget, partial(_steepest, Typical.of(view.problem)))
 
 
 def _steepest(typical: Typical, job: int, view: View) -> Counts | None:
-    demand = view.problem.kind(job).demand
+    kind, sets = view.problem.kind(job), view.sets(job)
 
-    def score(nodes: IntArray, held: IntArray) -> FloatArray:
-        before = view.state.free[nodes] - held[:, None] * demand
-        descent: FloatArray = typical.fragmentation(nodes, before) - typical.fragmentation(nodes, before - demand)
+    def score(nodes: IntArray, held: IntArray, workers: int = 1) -> FloatArray:
+        before = view.state.free[nodes] - held[:, None] * kind.demand
+        after = before - workers * kind.demand
         # Sums of the same shares in another order must not decide between equal nodes.
-        return np.round(descent, 9)
+        return np.round(typical.fragmentation(nodes, before) - typical.fragmentation(nodes, after), 9)
 
-    return worker_by_worker(view, job, score)
+    tree = view.problem.tree
+    whole = np.array(holders(view, job, sets, tree.max_depth), dtype=np.int64) - tree.node_vertex
+    if len(whole):
+        return {int(whole[score(whole, np.zeros_like(whole), kind.k).argmax()]): kind.k}
+    return worker_by_worker(view, job, score, sets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 
 from crop_cli.model.problem import Counts
 from crop_cli.solvers.queueing.baseline import job_by_job
+from crop_cli.solvers.queueing.capacity import Capacity
 from crop_cli.solvers.queueing.domains import holders, sets_on
 from crop_cli.solvers.queueing.options import factor
 from crop_cli.solvers.queueing.view import View
@@ -37,11 +38,11 @@ def place(job: int, view: View) -> Counts | None:
     if kind.k == 1 or kind.k > view.problem.capacity[:, 0].max():
         return _fastest(job, view, slowness, np.inf)
     usable = np.array(sorted(v - first for v in sets if v >= first), dtype=np.int64)
-    classes = np.unique(slowness[usable])
-    cells = sorted((slow * locality, locality, slow) for slow in classes.tolist() for locality in (1.0, penalty))
+    classes = np.unique(slowness[usable]).tolist()
+    cells = sorted((slow * (penalty if across else 1.0), across, slow) for slow in classes for across in (False, True))
     whole = [v - first for v in holders(view, job, sets, view.problem.tree.max_depth)]
-    for _, locality, slow in cells:
-        if locality == 1.0:
+    for _, across, slow in cells:
+        if not across:
             nodes = [n for n in whole if slowness[n] <= slow]
             if nodes:
                 return {min(nodes, key=lambda n: (slowness[n], n)): kind.k}
@@ -55,14 +56,12 @@ def place(job: int, view: View) -> Counts | None:
 def _fastest(job: int, view: View, slowness: FloatArray, slowest: float) -> Counts | None:
     """PM-First on the nodes that are no slower than so: fastest first, then those with nearest to k free slots."""
     sets = sets_on(view, job, slowness <= slowest)
-    first, k = view.problem.tree.node_vertex, view.problem.kind(job).k
+    k = view.problem.kind(job).k
+    slots = Capacity.of(view, job).pods[view.problem.tree.node_vertex :]
 
     def score(nodes: IntArray, held: IntArray) -> FloatArray:
-        if len(nodes) == 1:
-            return ranks[nodes]
-        free = np.array([sets[first + n].bit_length() - 1 for n in nodes.tolist()], dtype=np.int64)
-        ranks[nodes[np.lexsort((nodes, abs(free - k), slowness[nodes]))]] = -np.arange(len(nodes))
         return ranks[nodes]
 
     ranks = np.zeros(view.problem.n_nodes)
+    ranks[np.lexsort((abs(slots - k), slowness))] = -np.arange(view.problem.n_nodes)
     return worker_by_worker(view, job, score, sets)

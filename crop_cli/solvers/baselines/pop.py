@@ -41,7 +41,7 @@ def place(queue: Queue, view: View, budget: Budget) -> Placement:
     exact.require()
     solve, seed = exact.load(), int(view.rng.integers(2**31))
     found: Placement = {}
-    for done, part in enumerate(_parts(queue, view, n_parts)):
+    for done, part in enumerate(sub_problems(queue, view, n_parts)):
         if budget.should_stop:
             break
         share = budget.part(1 / (n_parts - done))
@@ -53,7 +53,7 @@ def place(queue: Queue, view: View, budget: Budget) -> Placement:
     return found
 
 
-def _parts(queue: Queue, view: View, n_parts: int) -> Iterator[Problem]:
+def sub_problems(queue: Queue, view: View, n_parts: int) -> Iterator[Problem]:
     """The sub-problems: the whole's tree and jobs, of which a part may use its own share only."""
     problem, jobs = view.problem, view.rng.permutation(queue)
     masks = _deal(view, n_parts)

@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-from crop_cli.model.problem import compile_problem, named
+from crop_cli.model.problem import Problem, compile_problem, named
 from crop_cli.model.sharing import evaluate_shared
 from crop_cli.solvers.contract import Answer, Budget, Request
 from crop_cli.solvers.queueing.baseline import Baseline
@@ -17,13 +17,16 @@ SEEDS = 25
 FEW = {"pop": 3, "contiguous": 12}
 """Rules that call a solver library for every instance."""
 
+OPTIONS = {"anneal": {"steps": "200"}}
+"""What keeps a rule quick."""
+
 NAMES = sorted(baselines())
 CASES = [(name, seed) for name in NAMES for seed in range(FEW.get(name, SEEDS))]
 
 
-def _answer(name: str, seed: int, **bounds: int | bool) -> Answer:
-    problem = compile_problem(random_instance(seed, **bounds))
-    return baselines()[name].load()(problem, Request(seed=seed), Budget(20.0), lambda _: None)
+def _answer(name: str, problem: Problem, seed: int) -> Answer:
+    request = Request(seed=seed, options=OPTIONS.get(name, {}))
+    return baselines()[name].load()(problem, request, Budget(20.0), lambda _: None)
 
 
 @pytest.mark.parametrize(("name", "seed"), CASES)
@@ -31,7 +34,7 @@ def test_placements_are_feasible_but_for_uplinks(name: str, seed: int) -> None:
     """The evaluator finds nothing wrong but overbooked uplinks and required jobs that wait; running jobs stay."""
     instance = random_instance(seed, max_nodes=8, max_jobs=8)
     problem = compile_problem(instance)
-    answer = baselines()[name].load()(problem, Request(seed=seed), Budget(20.0), lambda _: None)
+    answer = _answer(name, problem, seed)
     assert answer.placement is not None
     placement = named(problem, answer.placement)
     for job in instance.jobs:
@@ -45,7 +48,8 @@ def test_placements_are_feasible_but_for_uplinks(name: str, seed: int) -> None:
 def test_equal_seeds_give_equal_placements(name: str) -> None:
     """A rule is a function of the instance and the seed."""
     for seed in range(FEW.get(name, 10)):
-        assert _answer(name, seed, max_jobs=6).placement == _answer(name, seed, max_jobs=6).placement
+        problem = compile_problem(random_instance(seed, max_jobs=6))
+        assert _answer(name, problem, seed).placement == _answer(name, problem, seed).placement
 
 
 @pytest.mark.parametrize("name", NAMES)
