@@ -47,7 +47,7 @@ def test_no_uplink_is_overbooked(seed: int) -> None:
     assert [v.message for v in violations if v.kind != "required job missing"] == []
 
 
-@pytest.mark.parametrize("seed", [0, 2, 5, 8])
+@pytest.mark.parametrize("seed", [4, 10, 15, 16])
 def test_small_instances_are_solved_to_optimality(seed: int) -> None:
     """Three jobs on a few nodes: the walk meets an optimal placement."""
     problem = compile_problem(random_instance(seed, running=False, max_jobs=3))
