@@ -2,9 +2,9 @@
 
 The static continuity assignment of window-based topology-aware allocation: of each window of jobs, as many as possible
 start, each on consecutive nodes in tree order; among these choices the sum of their hop costs is least
-(model/modelhpc.py). Start nodes are binaries; that a job runs, a binary of its own in the source, is their sum here.
-Jobs with equal data share their variables. The source gives whole nodes to jobs; here a node's GPUs and resources are
-shared by capacity, which is the same for jobs that fill their nodes. HiGHS takes the place of SCIP.
+(model/modelhpc.py). Start nodes are binaries; that a job runs, a binary of its own in the source, is their sum here,
+and jobs with equal demands and constraints share their variables. The source gives whole nodes to jobs; here a node's
+GPUs and resources are shared by capacity, which is the same for jobs that fill their nodes. HiGHS replaces SCIP.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def place(queue: Queue, view: View, budget: Budget) -> Placement:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Jobs of a window with equal data, their runs, and what each run costs."""
+    """Jobs of a window with equal demands and constraints, their runs, and what each run costs."""
 
     jobs: list[int]
     runs: list[Counts]
@@ -86,10 +86,13 @@ def _solve(window: Queue, view: View, seconds: float) -> Placement:
 
 
 def _groups(window: Queue, view: View) -> list[_Group]:
-    """Jobs of one kind together, those that must run apart; groups without any run are left out."""
-    members: dict[tuple[int, bool], list[int]] = {}
+    """Jobs with equal runs together, those that must run apart; groups without any run are left out."""
+    members: dict[object, list[int]] = {}
     for job in window:
-        members.setdefault((int(view.problem.kind_of[job]), bool(view.problem.must_place[job])), []).append(job)
+        kind = view.problem.kind(job)
+        types = np.isfinite(kind.compute_s).tobytes()
+        key = (kind.demand.tobytes(), types, kind.allowed.tobytes(), bool(view.problem.must_place[job]))
+        members.setdefault(key, []).append(job)
     groups = []
     for jobs in members.values():
         found = list(runs(view, jobs[0]))

@@ -27,8 +27,9 @@ def runs(view: View, job: int) -> Iterator[Counts]:
     usable = np.array(sorted(v - first for v in sets if v >= first), dtype=np.int64)
     slots = np.array([most(sets[first + n]) for n in usable.tolist()], dtype=np.int64)
     plain = bool(kind.allowed[1:].all())
+    chains = [tree.ancestors(first + n) for n in usable.tolist()]
     for i in range(len(usable)):
-        counts = _filled(usable[i:], slots[i:], kind.k) if plain else _shaped(tree, sets, usable[i:], kind)
+        counts = _filled(usable[i:], slots[i:], kind.k) if plain else _shaped(tree, sets, chains[i:], kind)
         if counts is not None:
             yield counts
 
@@ -36,6 +37,8 @@ def runs(view: View, job: int) -> Iterator[Counts]:
 def hop_cost(tree: Tree, counts: Counts) -> float:
     """C = (1/n)·Σ_i Σ_{m≠i} h_im over the n nodes: h is 2 hops below one switch, 4 below one a level up, and so on."""
     n, total = len(counts), 0
+    if n == 1:
+        return 0.0
     vertices = tree.node_vertex + np.fromiter(counts, dtype=np.int64, count=n)
     for _ in range(tree.max_depth):
         # Two more hops for each pair of nodes that are apart at this depth.
@@ -58,20 +61,23 @@ def _filled(nodes: IntArray, slots: IntArray, k: int) -> Counts | None:
     return counts
 
 
-def _shaped(tree: Tree, sets: dict[int, int], nodes: IntArray, kind: Kind) -> Counts | None:
-    """As `_filled`, within what every domain on the way may hold; None if a constraint is broken in the end."""
-    limit = [int(np.flatnonzero(row).max()) for row in kind.allowed]
+def _shaped(tree: Tree, sets: dict[int, int], chains: list[list[int]], kind: Kind) -> Counts | None:
+    """As `_filled`, within what every domain above may hold; None if a constraint is broken in the end.
+
+    `chains` are the nodes in turn, each with the domains above it.
+    """
+    limit = [int(np.flatnonzero(row)[-1]) for row in kind.allowed]
+    depth = tree.depth
     held: dict[int, int] = {}
     counts: Counts = {}
     left = kind.k
-    for n in nodes.tolist():
-        above = tree.ancestors(tree.node_vertex + n)
-        room = min(left, *(limit[tree.depth[v]] - held.get(v, 0) for v in above))
+    for above in chains:
+        room = min(left, *(limit[depth[v]] - held.get(v, 0) for v in above))
         count = most(sets[above[0]] & ((1 << max(room, 0) + 1) - 1))
         if count > 0:
-            counts[n] = count
+            counts[above[0] - tree.node_vertex] = count
             left -= count
             held.update({v: held.get(v, 0) + count for v in above})
         if left == 0:
-            return counts if all(kind.allowed[tree.depth[v], x] for v, x in held.items()) else None
+            return counts if all(kind.allowed[depth[v], x] for v, x in held.items()) else None
     return None
