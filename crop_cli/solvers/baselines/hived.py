@@ -2,10 +2,11 @@
 
 A cell is a domain of any level; a job takes one of the deepest level whose cells could hold it. Cells in use come
 first, the most used first (a tenant packs inside its own cells). Otherwise one is split off the smallest free
-ancestor, as buddy allocation does. If no cell of the level will do, the level above is tried. The gang is cut into
-pods of a node's size and one with the rest; inside the cell they go, ascending, onto the nodes, most used first, and
-the scan never goes back: it may miss a fit, which the authors' comment admits. All jobs are one tenant's, of one
-priority. With `--set pods=gpus` a gang is pods of one GPU each instead, which fit wherever GPUs are free.
+ancestor, as buddy allocation does. If no cell of the level will do, the level above is tried. All jobs are one
+tenant's, of one priority. A user cuts the gang into pods: here one of each GPU, which fit wherever GPUs are free; with
+`--set pods=nodes` pods of a node's size and one with the rest, which find no room on a fragmented cluster. Inside the
+cell pods go, ascending, onto the nodes, most used first, and the scan never goes back: it may miss a fit, which the
+authors' comment admits.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from crop_cli.solvers.queueing.counts import Order, descend, holds
 from crop_cli.solvers.queueing.leaves import IntArray, Sets, below, gpus_in_use, houses, in_shape, slots_of, whole_slots
 from crop_cli.solvers.queueing.view import View
 
-PODS = ("nodes", "gpus")
-"""`--set pods=`: a node's worth of GPUs each, or one."""
+PODS = ("gpus", "nodes")
+"""`--set pods=`: one GPU each, or a node's worth."""
 
 
 @job_by_job(
