@@ -187,8 +187,9 @@ class Trace:
 
     def thinned(self) -> list[Point]:
         """At most `MOST_POINTS` points."""
-        step = max(1, -(-len(self.points) // MOST_POINTS))
-        return [point for i, point in enumerate(reversed(self.points)) if i % step == 0][::-1]
+        count = min(len(self.points), MOST_POINTS)
+        last = len(self.points) - 1
+        return [self.points[i * last // max(1, count - 1)] for i in range(count)]
 
 
 def peak_mib() -> float | None:

@@ -6,7 +6,7 @@ up on one (`allowed-failures` workers died with it), the run is submitted again,
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -29,7 +29,21 @@ CONNECT_S = 15
 
 def remote(task: bytes) -> bytes:
     """Run on a worker: a task in, its record out, in a process of its own, as on the machine that submits."""
-    return msgspec.msgpack.encode(run_task(msgspec.msgpack.decode(task, type=Task)))
+    return msgspec.msgpack.encode(run_task(msgspec.msgpack.decode(task, type=Task), _cancelled()))
+
+
+def _cancelled() -> Callable[[], bool]:
+    """Whether the task of this thread is cancelled: dask tells nobody, and lets it run to its end."""
+    from distributed import get_worker  # noqa: PLC0415 (an extra)
+    from distributed.worker import thread_state  # noqa: PLC0415
+
+    tasks, key = get_worker().state.tasks, thread_state.key
+
+    def cancelled() -> bool:
+        task = tasks.get(key)
+        return task is None or task.state == "cancelled"
+
+    return cancelled
 
 
 def run_on_cluster(tasks: list[Task], address: str) -> Generator[Run]:
@@ -40,7 +54,7 @@ def run_on_cluster(tasks: list[Task], address: str) -> Generator[Run]:
     Raises
     ------
     UsageError
-        If dask is not installed.
+        If dask is not installed, or the address is none.
     BackendError
         If there is no scheduler at the address, or the workers have no crop, or another version of it.
     """
@@ -54,8 +68,17 @@ def run_on_cluster(tasks: list[Task], address: str) -> Generator[Run]:
 def _connect(address: str) -> Client:
     try:
         from distributed import Client  # noqa: PLC0415 (an extra)
+        from distributed.comm.addressing import parse_address, parse_host_port  # noqa: PLC0415
+        from distributed.comm.registry import get_backend  # noqa: PLC0415
     except ImportError:
         raise UsageError("--cluster needs dask.distributed: pip install 'crop-cli[cluster]'") from None
+    try:
+        # Of what is no address a client would say so only after a long while.
+        scheme, location = parse_address(address)
+        get_backend(scheme)
+        parse_host_port(location)
+    except ValueError as error:
+        raise UsageError(f"--cluster {address!r}: {error} (expected an address such as tcp://host:8786)") from None
     try:
         client = Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator
@@ -169,7 +170,7 @@ def _check(gate: Gate, summary: Summary, references: dict[str, Reference]) -> It
     for row in summary.rows:
         if row.solver != gate.solver and not (gate.solver == OWN and row.role != "baseline"):
             continue
-        if references[row.instance].infeasible and row.verdict == "infeasible":
+        if references[row.instance].infeasible and row.objective is None:
             continue
         if row.objective is None and gate.figure not in ("seconds", "peak_mib"):
             compared += 1
@@ -205,7 +206,8 @@ def _own(gate: Gate, aggregate: Aggregate) -> bool:
 
 def _gaps(summary: Summary, most: float) -> Iterator[Failure]:
     gate = f"--max-gap {most:g}"
-    rows = [row for row in summary.rows if row.role != "baseline" and row.verdict != "infeasible"]
+    infeasible = {reference.instance for reference in summary.references if reference.infeasible}
+    rows = [row for row in summary.rows if row.role != "baseline" and row.instance not in infeasible]
     for row in rows:
         if row.gap is None:
             yield Failure(gate, _where(row), "the gap is unknown")
@@ -234,7 +236,10 @@ def _right(text: str, right: str) -> float | Literal["guarantee"] | tuple[str, s
     if right == GUARANTEE:
         return GUARANTEE
     try:
-        return float(right[:-1]) / 100 if right.endswith("%") else float(right)
+        value = float(right[:-1]) / 100 if right.endswith("%") else float(right)
+        if not math.isfinite(value):
+            raise UsageError(f"--require: {text!r}: {right!r} is no finite number")
+        return value
     except ValueError:
         solver, dot, figure = right.partition(".")
         if not dot:

@@ -11,6 +11,9 @@ import msgspec
 from crop_cli.bench.records import Run
 from crop_cli.errors import Defect, InputError, UsageError
 
+BEGIN = b'{"format":"crop-run/1"'
+"""How every record begins."""
+
 
 class Journal:
     """An open `runs.jsonl`; every record is on the disk before the next run's is written."""
@@ -35,6 +38,8 @@ class Journal:
 def read_journal(path: Path) -> list[Run]:
     """All records of a file. A last line that was cut off in the middle of its writing is dropped from the file.
 
+    A file with anything else in it is left as it is.
+
     Raises
     ------
     InputError
@@ -44,20 +49,25 @@ def read_journal(path: Path) -> list[Run]:
     """
     try:
         data = path.read_bytes()
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
-            with path.open("r+b") as file:
-                file.truncate(whole)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+    whole = data.rfind(b"\n") + 1
     runs, defects = [], []
     for number, line in enumerate(data[:whole].splitlines(), start=1):
         try:
             runs.append(msgspec.json.decode(line, type=Run))
         except msgspec.DecodeError as error:
             defects.append(Defect(f"line {number}", str(error), 'a record of "crop-run/1"'))
+    rest = data[whole:]
+    if not (rest.startswith(BEGIN) or BEGIN.startswith(rest)):
+        defects.append(Defect("the last line", "something else", 'the beginning of a record of "crop-run/1"'))
     if defects:
         raise InputError(str(path), defects)
+    if rest:
+        try:
+            os.truncate(path, whole)
+        except OSError as error:
+            raise UsageError(f"{path} cannot be mended: {error.strerror or error}") from None
     return runs
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -103,11 +104,13 @@ class Worker:
         return limit is not None and self.seconds > limit + GRACE
 
 
-def run_task(task: Task) -> Run:
-    """Run a task in a process of its own and wait for the record."""
+def run_task(task: Task, unwanted: Callable[[], bool] = lambda: False) -> Run:
+    """Run a task in a process of its own and wait for the record, or until it is unwanted: asked all the while."""
     worker = Worker(task)
     try:
         while (run := worker.finished()) is None:
+            if unwanted():
+                return lost(task, "interrupted", "it was cancelled", worker.seconds)
             time.sleep(POLL)
         return run
     finally:

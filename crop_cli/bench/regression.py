@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crop_cli.bench.gates import SLACK, Failure
-from crop_cli.bench.records import Aggregate, Row, Summary
-from crop_cli.bench.statistics import ALL
+from crop_cli.bench.records import Row, Summary
+from crop_cli.bench.statistics import ALL, SHIFT, aggregates_of
 
 RANK = {"failed": 0, "no_solution": 1, "overbooked": 2, "feasible": 3, "optimal": 4, "infeasible": 4}
 """How much a verdict says; a proof of infeasibility as much as one of optimality."""
@@ -87,13 +87,16 @@ def regressions(
     ]
     if not compared.changes:
         found.append(Failure("--baseline", "all", "no run is in both summaries: the gate checks nothing"))
+    elif before.settings != after.settings:
+        found.append(Failure("--baseline", "all", "the settings of the runs differ: the gate checks nothing"))
     if max_slowdown is not None:
         found += _slowdowns(before, after, max_slowdown, pace)
     return found
 
 
 def _slowdowns(before: Summary, after: Summary, most: float, pace: str | None) -> list[Failure]:
-    old, new = _times(before), _times(after)
+    common = {_question(row) for row in before.rows} & {_question(row) for row in after.rows}
+    old, new = _times(before, common), _times(after, common)
     both = [solver for solver in after.solvers if solver in old and solver in new]
     pace = pace or next(iter(both), None)
     others = [solver for solver in both if solver != pace]
@@ -109,10 +112,12 @@ def _slowdowns(before: Summary, after: Summary, most: float, pace: str | None) -
     return found
 
 
-def _times(summary: Summary) -> dict[str, float]:
-    """Shifted geometric mean of every solver, the shift left in so that quotients are tame."""
-    whole: list[Aggregate] = [a for a in summary.aggregates if a.instances == ALL]
-    return {a.solver: a.seconds + 1.0 for a in whole if a.seconds is not None}
+def _times(summary: Summary, common: set[tuple[Key, str]]) -> dict[str, float]:
+    """Shifted geometric mean of every solver over common runs, the shift left in so that quotients are tame."""
+    rows = [row for row in summary.rows if _question(row) in common]
+    references = {reference.instance: reference for reference in summary.references}
+    whole = [a for a in aggregates_of(rows, references, summary.settings.time_limit) if a.instances == ALL]
+    return {a.solver: a.seconds + SHIFT for a in whole if a.seconds is not None}
 
 
 def _change(old: Row, new: Row, *, settled: bool) -> Change:
@@ -126,7 +131,7 @@ def _change(old: Row, new: Row, *, settled: bool) -> Change:
         worse.append(f"objective was {old.objective:.12g}, is {new.objective:.12g}")
     better = not worse and (step > 0 or RANK[new.verdict] > RANK[old.verdict])
     # A run that meets its time limit now and did not before is slower, which no summary of another machine can judge.
-    certain = settled and old.deterministic and new.stop_reason not in ("time_limit", "interrupted")
+    certain = settled and old.deterministic and new.stop_reason not in ("time_limit", "interrupted", "killed")
     return Change(old, new, "; ".join(worse), better, certain)
 
 
@@ -139,3 +144,8 @@ def _step(old: float | None, new: float | None) -> float:
 
 def _key(row: Row) -> Key:
     return row.instance, row.solver, row.seed
+
+
+def _question(row: Row) -> tuple[Key, str]:
+    """The run and the file that it solved."""
+    return _key(row), row.sha256

@@ -59,22 +59,22 @@ def profiles_of(rows: list[Row], references: dict[str, Reference]) -> list[Profi
             max(SHORTEST, row.seconds) / fastest[row.instance, row.seed] if row.verdict in SOLVED else math.inf
             for row in own
         ]
-        losses = [1.0 - ratio for ratio in counted_ratios(own, references)]
+        losses = [1.0 - ratio for _, ratio in counted_ratios(own, references)]
         found.append(Profile(solver=solver, kind="performance", x=FACTORS, share=_shares(factors, FACTORS)))
         found.append(Profile(solver=solver, kind="quality", x=LOSSES, share=_shares(losses, LOSSES)))
     return found
 
 
-def counted_ratios(rows: Iterable[Row], references: dict[str, Reference]) -> list[float]:
+def counted_ratios(rows: Iterable[Row], references: dict[str, Reference]) -> list[tuple[Row, float]]:
     """Ratios of the rows that have one, at most 1; 0 for a row without an answer where a positive value is known."""
-    ratios = []
+    counted = []
     for row in rows:
         reference = references[row.instance]
         if row.ratio is not None:
-            ratios.append(min(1.0, row.ratio))
+            counted.append((row, min(1.0, row.ratio)))
         elif row.objective is None and (reference.value or 0.0) > 0:
-            ratios.append(0.0)
-    return ratios
+            counted.append((row, 0.0))
+    return counted
 
 
 def shifted_geometric_mean(seconds: Iterable[float], shift: float = SHIFT) -> float | None:
@@ -84,9 +84,9 @@ def shifted_geometric_mean(seconds: Iterable[float], shift: float = SHIFT) -> fl
 
 
 def _aggregate(name: str, rows: list[Row], references: dict[str, Reference], limit: float | None) -> Aggregate:
-    ratios = counted_ratios(rows, references)
-    rated = [row for row in rows if row.ratio is not None or row.objective is None]
-    worst = min(rated, key=lambda row: row.ratio if row.ratio is not None else 0.0, default=None)
+    counted = counted_ratios(rows, references)
+    ratios = [ratio for _, ratio in counted]
+    worst = min(counted, key=lambda pair: pair[1], default=None)
     verdicts = [row.verdict for row in rows]
     overheads = [row.overhead for row in rows if row.overhead is not None]
     overhead_ratios = [row.overhead_ratio for row in rows if row.overhead_ratio is not None]
@@ -102,8 +102,8 @@ def _aggregate(name: str, rows: list[Row], references: dict[str, Reference], lim
         failed=verdicts.count("failed") + verdicts.count("no_solution"),
         mean_ratio=fmean(ratios) if ratios else None,
         median_ratio=median(ratios) if ratios else None,
-        worst_ratio=min(ratios) if ratios else None,
-        worst_instance=worst.instance if worst is not None and ratios else None,
+        worst_ratio=worst[1] if worst else None,
+        worst_instance=worst[0].instance if worst else None,
         seconds=shifted_geometric_mean(_charged(row, limit, 1.0) for row in rows),
         par2=fmean(_par2(row, limit) for row in rows),
         wins=sum(row.win for row in rows),
@@ -127,4 +127,6 @@ def _par2(row: Row, limit: float | None) -> float:
 
 
 def _shares(figures: list[float], grid: list[float]) -> list[float]:
+    if not figures:  # no ratio is known on any instance
+        return [0.0 for _ in grid]
     return [sum(figure <= x * (1 + 1e-9) for figure in figures) / len(figures) for x in grid]

@@ -15,7 +15,7 @@ from crop_cli.model.io import Loaded, read_instance
 
 ENDINGS = (".json.gz", ".json")
 
-NOT_INSTANCES = (".expect.json",)
+NOT_INSTANCES = (".expect.json", "best-known.json")
 """Files beside instances that say what their answer is."""
 
 SETS_VARIABLE = "CROP_INSTANCES"
@@ -66,16 +66,16 @@ def load_suite(arguments: Iterable[str]) -> list[Member]:
         for path in _files(argument):
             paths.setdefault(path, None)
     members: list[Member] = []
-    names: set[str] = set()
+    names: dict[str, str] = {}
     for path in paths:
         data = read_bytes(path)
         loaded = read_instance(data, path)
         name = _name(path)
-        if name in names:
+        if names.get(name, loaded.sha256) != loaded.sha256:
             # Two files of one name in folders of one name: the content tells them apart.
             name = f"{name}@{hashlib.sha256(data).hexdigest()[:8]}"
         if name not in names:
-            names.add(name)
+            names[name] = loaded.sha256
             members.append(Member(name, path, data, loaded))
     return members
 
@@ -124,4 +124,6 @@ def _is_instance(path: Path) -> bool:
 
 def _name(path: Path) -> str:
     ending = next((e for e in ENDINGS if path.name.endswith(e)), "")
-    return f"{path.resolve().parent.name}/{path.name.removesuffix(ending)}"
+    name = f"{path.resolve().parent.name}/{path.name.removesuffix(ending)}"
+    # Bytes of a file name that are no UTF-8 have no place in JSON either.
+    return os.fsencode(name).decode(errors="replace")

@@ -131,7 +131,8 @@ def bench(
     asked += [] if limit is None else [f"--max-gap {limit:g}"]
     asked += [] if earlier is None else ["--baseline"]
     bench_outputs.write(plan, result, failed, asked, output=output, html=html, junit=junit, github=github_summary)
-    bench_outputs.show(environment, form, result, failed)
+    if "-" not in (output, html, junit):
+        bench_outputs.show(environment, form, result, failed)
     for failure in failed:
         environment.err(f"crop: gate failed: {failure}")
     if result.interrupted:

@@ -14,7 +14,7 @@ from crop_cli.bench.suite import load_suite
 from crop_cli.cli import options as opt
 from crop_cli.cli.environment import Environment
 from crop_cli.errors import UsageError
-from crop_cli.model.files import require_writable
+from crop_cli.model.files import STANDARD_STREAM, require_writable
 from crop_cli.solvers import registry
 
 MOST_SEEDS = 10_000
@@ -94,14 +94,16 @@ def check_targets(runs: str, outputs: dict[str, str | None]) -> None:
     UsageError
         Naming the file.
     """
+    if runs == STANDARD_STREAM:
+        raise UsageError("--runs - : records go to a file, from which --resume goes on")
     taken = {os.path.realpath(runs): "--runs"}
     require_writable(runs)
     for option, path in outputs.items():
         if path is None:
             continue
         require_writable(path)
-        real = os.path.realpath(path)
-        if path != "-" and real in taken:
+        real = STANDARD_STREAM if path == STANDARD_STREAM else os.path.realpath(path)
+        if real in taken:
             raise UsageError(f"{option} {path}: {taken[real]} names the same file")
         taken[real] = option
 

@@ -44,6 +44,10 @@ class BenchProgress:
         self.ended += 1
         self.fresh += 1
         self.failed += run.verdict == "failed"
+        if self.live:
+            # On a cluster nothing else tells of progress.
+            self.drawn = -1.0
+            self.watch([])
         if self.live or self.quiet:
             return
         figures = "-" if run.objective is None else f"F {run.objective:.6g}"

@@ -43,5 +43,8 @@ def compare(
         environment.out(changes_csv(compared))
     else:
         show(environment, form or opt.Format.TABLE, comparison_report(old, new, compared))
-    if strict and regression.regressions(old, new):
+    worse = regression.regressions(old, new) if strict else []
+    for failure in worse:
+        environment.err(f"crop: --strict: {failure.where}: {failure.found}")
+    if worse:
         raise typer.Exit(ExitCode.GATE)

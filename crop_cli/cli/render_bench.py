@@ -97,8 +97,8 @@ def _aggregate_cells(a: Aggregate) -> list[str]:
 def _runs_table(rows: list[Row]) -> Table:
     """Runs that are worth a look: no answer, overbooked, far from the reference; the worst first."""
     ranked = sorted(rows, key=lambda row: (row.verdict != "failed", row.ratio if row.ratio is not None else -1.0))
-    shown = [row for row in ranked if row.ratio is None or row.ratio < 1.0 or row.verdict == "failed"][:MOST_ROWS]
-    shown = [row for row in shown if row.verdict != "infeasible"]
+    below = [row for row in ranked if row.ratio is None or row.ratio < 1.0 or row.verdict == "failed"]
+    shown = [row for row in below if row.verdict != "infeasible"][:MOST_ROWS]
     columns = ["instance", "solver", "seed", "status", "objective", "ratio", "own gap", "uplinks", "time", "why"]
     return Table(
         f"Runs below the reference ({len(shown)} worst of {len(rows)})",
