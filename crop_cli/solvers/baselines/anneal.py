@@ -22,8 +22,8 @@ from crop_cli.solvers.queueing.options import whole_number
 from crop_cli.solvers.queueing.scratch import scratch
 from crop_cli.solvers.queueing.view import View
 
-STEPS = 5000
-"""Moves that are tried."""
+STEPS, STEPS_PER_JOB = 5000, 10
+"""Moves that are tried unless told otherwise: so many at least, and so many for each job of the queue."""
 
 HOTTEST, COLDEST = 0.1, 1e-4
 """Temperature at the start and at the end, as a share of the mean worth w·k of a job."""
@@ -35,7 +35,7 @@ HOTTEST, COLDEST = 0.1, 1e-4
 )
 def place(queue: Queue, view: View, budget: Budget) -> Placement:
     """The best placement on a random walk."""
-    steps = whole_number(view.options, "steps", STEPS)
+    steps = whole_number(view.options, "steps", max(STEPS, STEPS_PER_JOB * len(queue)))
     if not queue:
         return {}
     worths = [view.problem.kind(job).weight * view.problem.kind(job).k for job in queue]
