@@ -12,12 +12,17 @@ import csv
 import io
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 
 from crop_cli.errors import Defect, InputError
 from crop_cli.model.files import read_bytes
+from crop_cli.model.findings import quoted
+from crop_cli.model.instance import Job
+from crop_cli.model.limits import LIMITS
+from crop_cli.model.patterns import PATTERNS
+from crop_cli.names import one
 
 COLUMNS = ("model", "gpu_type", "batch", "compute_s", "message_mb", "pattern", "overlap", "source")
 
@@ -96,19 +101,26 @@ def load_profiles(path: str | None = None) -> Profiles:
         data, name = resources.files("crop_cli.sources").joinpath("data/models.csv").read_bytes(), "models.csv"
     else:
         data, name = read_bytes(path), path
-    rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig", errors="replace")))
+    rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig", errors="replace"), newline=""))
     if tuple(rows.fieldnames or ()) != COLUMNS:
-        found = ", ".join(rows.fieldnames or ()) or "nothing"
+        found = quoted(", ".join(rows.fieldnames or ())) if rows.fieldnames else "nothing"
         raise InputError(name, [Defect("line 1", found, ", ".join(COLUMNS))])
     table: dict[str, Profile] = {}
+    last: dict[str, Profile] = {}
     defects: list[Defect] = []
-    for number, row in enumerate(rows, start=2):
-        _add(table, row, number, defects)
-    if ANY not in table and not defects and path is not None:
-        table[ANY] = load_profiles().stand_in
+    try:
+        for row in rows:
+            added = _add(table, row, rows.line_num, defects)
+            if added is not None:
+                # Without a batch size the model is its last batch in the table.
+                last[added[0]] = replace(added[1], model=added[0])
+    except csv.Error as error:
+        defects.append(Defect(f"line {rows.line_num}", str(error), "a row of the table"))
     if defects:
         raise InputError(name, defects)
-    return Profiles(table, name)
+    if ANY not in table and path is not None:
+        table[ANY] = load_profiles().stand_in
+    return Profiles({**last, **table}, name)
 
 
 def seconds_on(profile: Profile, gpu_type: str) -> tuple[float, str | None]:
@@ -152,33 +164,64 @@ def gpu_types() -> dict[str, GpuType]:
     }
 
 
-def _add(table: dict[str, Profile], row: dict[str, str], number: int, defects: list[Defect]) -> None:
-    """Enter a row; a model's rows with one batch size are one profile."""
-    model = row["model"].strip()
-    name = f"{model}-b{row['batch'].strip()}" if (row["batch"] or "").strip() else model
+def _add(
+    table: dict[str, Profile], row: dict[str, str], number: int, defects: list[Defect]
+) -> tuple[str, Profile] | None:
+    """Enter a row, or say what is wrong with it; a model's rows with one batch size are one profile.
+
+    Returns the model's name without a batch size and the profile so far.
+    """
+    if None in row or None in row.values():
+        defects.append(Defect(f"line {number}", f"{_width(row)} fields", f"{len(COLUMNS)}: {', '.join(COLUMNS)}"))
+        return None
+    before = len(defects)
+    model, gpu, batch = row["model"].strip(), row["gpu_type"].strip().lower(), row["batch"].strip()
+    for column, text in (("model", model), ("gpu_type", gpu)):
+        if not _plain(text) and text != ANY:
+            defects.append(Defect(f"line {number}, {column}", quoted(row[column]), "a name with a letter or digit"))
+    limits = LIMITS[Job]
     values = {}
-    for column, least in (("compute_s", 0.0), ("message_mb", -1.0), ("overlap", -1.0)):
+    for column in ("compute_s", "message_mb", "overlap"):
         try:
             values[column] = float(row[column])
-        except (TypeError, ValueError):
+        except ValueError:
             values[column] = math.nan
-        if not (math.isfinite(values[column]) and values[column] > least):
-            defects.append(Defect(f"line {number}, {column}", repr(row[column]), "a number that a job may have"))
-    if row["pattern"] not in ("allreduce", "alltoall"):
-        defects.append(Defect(f"line {number}, pattern", repr(row["pattern"]), "allreduce or alltoall"))
-    if not model or not row["gpu_type"]:
-        defects.append(Defect(f"line {number}", "no model or no gpu_type", "both"))
-    if defects:
-        return
-    known = table.get(name)
-    compute = {**(known.compute_s if known else {}), row["gpu_type"].strip().lower(): values["compute_s"]}
-    profile = Profile(name, compute, values["message_mb"], row["pattern"], values["overlap"], row["source"])
+        if not limits[column].low <= values[column] <= limits[column].high:
+            defects.append(Defect(f"line {number}, {column}", quoted(row[column]), limits[column].expected))
+    if row["pattern"] not in PATTERNS:
+        defects.append(Defect(f"line {number}, pattern", quoted(row["pattern"]), one(list(PATTERNS))))
+    if len(defects) > before:
+        return None
+    name = f"{model}-b{batch}" if batch else model
+    profile = Profile(
+        name, {gpu: values["compute_s"]}, values["message_mb"], row["pattern"], values["overlap"], row["source"]
+    )
+    if name in table:
+        profile = _joined(table[name], profile, number, defects)
     table[name] = profile
-    # Without a batch size the model is its last batch in the table.
-    if name != model:
-        table[model] = Profile(model, compute, profile.message_mb, profile.pattern, profile.overlap, profile.source)
+    return model, profile
+
+
+def _joined(known: Profile, more: Profile, number: int, defects: list[Defect]) -> Profile:
+    """A profile with the time on one more GPU type."""
+    (gpu,) = more.compute_s
+    if gpu in known.compute_s:
+        defects.append(
+            Defect(f"line {number}", f"{known.model} on {gpu} once more", "one row per model, type and batch")
+        )
+    for column in ("message_mb", "pattern", "overlap"):
+        was, now = getattr(known, column), getattr(more, column)
+        if was != now:
+            defects.append(Defect(f"line {number}, {column}", f"{now}", f"{was}, as above for {known.model}"))
+    sources = known.source if more.source in known.source.split(" | ") else f"{known.source} | {more.source}"
+    return replace(known, compute_s={**known.compute_s, **more.compute_s}, source=sources)
+
+
+def _width(row: dict[str, str]) -> int:
+    """Fields of a row that has too many or too few."""
+    return sum(len(value) if isinstance(value, list) else value is not None for value in row.values())
 
 
 def _plain(text: str) -> str:
-    """Lower case, words joined by single dashes."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    """Lower case, words and numbers joined by single dashes: "ResNet50" and "resnet-50" are one name."""
+    return re.sub(r"(?<=[a-z])(?=[0-9])|(?<=[0-9])(?=[a-z])|[^a-z0-9]+", "-", text.lower()).strip("-")
