@@ -21,7 +21,7 @@ from crop_cli.model.evaluate import Evaluation, evaluate
 from crop_cli.model.files import write_atomic
 from crop_cli.model.io import dump_solution, load_solution
 from crop_cli.model.problem import compile_problem
-from crop_cli.model.solution import InstanceRef, PlacedJob, Runtime, Solution, SolverInfo, UnplacedJob
+from crop_cli.model.solution import InstanceRef, PlacedJob, Runtime, Solution, SolverInfo, StopReason, UnplacedJob
 from crop_cli.reasons.unplaced import unplaced_reasons
 
 TABLE = "best-known.json"
@@ -100,16 +100,22 @@ def read_table(folder: Path) -> dict[str, Entry]:
     Raises
     ------
     InputError
-        If it is no JSON object of objects.
+        If it is no JSON object of objects whose values and bounds are numbers or null.
     """
     path = folder / TABLE
     try:
         table = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(str(path), [Defect("$", str(error), "a table of best-known values")]) from None
-    if not (isinstance(table, dict) and all(isinstance(entry, dict) for entry in table.values())):
+    if not (isinstance(table, dict) and all(map(_is_entry, table.values()))):
         raise InputError(str(path), [Defect("$", "something else", "an object with an object per instance")])
     return table
+
+
+def _is_entry(entry: object) -> bool:
+    return isinstance(entry, dict) and all(
+        entry.get(key) is None or type(entry[key]) in (int, float) for key in ("value", "bound")
+    )
 
 
 def update(member: Member, runs: list[Run]) -> str | None:
@@ -187,7 +193,7 @@ def _solution(member: Member, run: Run, judged: Evaluation) -> Solution:
             name=run.solver, back_end=run.back_end, back_end_version=run.back_end_version, options={}, seed=run.seed
         ),
         status=certificate.status,
-        stop_reason=run.stop_reason,
+        stop_reason=_stop_reason(run, proved=certificate.status == "optimal"),
         objective=judged.objective,
         bound=certificate.bound,
         gap=certificate.gap,
@@ -200,6 +206,13 @@ def _solution(member: Member, run: Run, judged: Evaluation) -> Solution:
         ],
         unplaced=[UnplacedJob(job=problem.job_names[j], reason=reason) for j, reason in reasons.items()],
     )
+
+
+def _stop_reason(run: Run, *, proved: bool) -> StopReason:
+    """As the solution file has it: a baseline that meets the bound of its run does not know that it is proved."""
+    if proved:
+        return "proved"
+    return "completed" if run.stop_reason == "proved" else run.stop_reason
 
 
 def _by(run: Run) -> str:
