@@ -7,6 +7,7 @@ beyond the grave.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -31,7 +32,8 @@ def _watch_leash() -> None:
     # Not through sys.stdin, whose lock the interpreter would wait for at its own end.
     while os.read(0, 4096):
         pass
-    os._exit(1)
+    # The process leads a group of its own: what a solver started ends too.
+    os.killpg(0, signal.SIGKILL)
 
 
 if __name__ == "__main__":
