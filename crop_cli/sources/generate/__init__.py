@@ -1,0 +1,1 @@
+"""Instances made up from published distributions: a family, a size, a load and a seed give one instance."""
