@@ -111,7 +111,7 @@ def _collect(client: Client, tasks: list[Task]) -> Generator[Run]:
         left[future.key] = (task, attempts)
         return future
 
-    finished: Any = as_completed([submit(task, 1) for task in tasks])
+    finished: Any = as_completed([submit(task, 1) for task in tasks], loop=client.loop)
     try:
         for future in finished:
             task, attempts = left.pop(future.key)
