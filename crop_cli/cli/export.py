@@ -1,0 +1,129 @@
+"""`crop export`: placements for Slurm, Kubernetes and spreadsheets, models for other solvers."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crop_cli.cli import options as opt
+from crop_cli.cli.environment import Environment
+
+if TYPE_CHECKING:
+    from crop_cli.export.program import Program
+
+export = typer.Typer(no_args_is_help=True, help="Write a placement or a model in the words of other programs.")
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[INSTANCE] SOLUTION",
+        help="Solution file, after its instance file if there is one; - is standard input.",
+        show_default=False,
+    ),
+]
+Output = Annotated[
+    str, typer.Option("-o", "--output", metavar="FILE", help="Write there; .gz packs it; - is standard output.")
+]
+
+
+class SlurmForm(StrEnum):
+    """Forms of the commands for Slurm."""
+
+    BASH = "bash"
+    JSON = "json"
+
+
+class KubernetesForm(StrEnum):
+    """Forms of the patches for Kubernetes."""
+
+    YAML = "yaml"
+    JSON = "json"
+
+
+@export.command()
+def slurm(
+    files: Files,
+    output: Output = "-",
+    form: Annotated[SlurmForm, typer.Option("--format", help="A bash script, or a list of jobs.")] = SlurmForm.BASH,
+    script: Annotated[
+        str,
+        typer.Option("--script", metavar="PATH", help="Batch script of a job that is not queued yet; {job} is its name."),
+    ] = "./{job}.sh",
+) -> None:
+    """Commands that start the placed jobs in Slurm on exactly their nodes and GPUs.
+
+    Jobs named "NUMBER NAME", as `crop import slurm` names those of a live
+    queue, are updated there; others are submitted. With INSTANCE the
+    solution is checked first, and what runs on unmoved is left out.
+
+    Exit codes: 0 done; 2 usage; 3 bad input; 7 the solution does not hold
+    for the instance.
+    """
+    from crop_cli.export.placed import read_exported  # noqa: PLC0415 (--help must not load numpy)
+    from crop_cli.export.slurm import slurm_json, slurm_script  # noqa: PLC0415
+
+    exported = read_exported(files)
+    _write(output, (slurm_json if form is SlurmForm.JSON else slurm_script)(exported, script))
+
+
+@export.command("csv")
+def table(files: Files, output: Output = "-") -> None:
+    """A row per placed job and node, and one per job that waits, with the reason.
+
+    With INSTANCE the solution is checked first, and rows tell racks and
+    whether the job starts, stays or moves.
+
+    Exit codes: 0 done; 2 usage; 3 bad input; 7 the solution does not hold
+    for the instance.
+    """
+    from crop_cli.export.placed import read_exported  # noqa: PLC0415
+    from crop_cli.export.table import csv_text  # noqa: PLC0415
+
+    _write(output, csv_text(read_exported(files, placed=False)))
+
+
+@export.command()
+def mps(instance: opt.InstanceFile, output: Output = "-") -> None:
+    """The linearised problem as a free MPS file: minimise, F = -1 * objective.
+
+    Exit codes: 0 done; 2 usage; 3 bad input.
+    """
+    from crop_cli.export.mps import mps_text  # noqa: PLC0415
+
+    _write_model(instance, output, mps_text)
+
+
+@export.command()
+def lp(instance: opt.InstanceFile, output: Output = "-") -> None:
+    """The linearised problem as an LP file: maximise F.
+
+    Exit codes: 0 done; 2 usage; 3 bad input.
+    """
+    from crop_cli.export.lp import lp_text  # noqa: PLC0415
+
+    _write_model(instance, output, lp_text)
+
+
+def _write_model(instance: str, output: str, text: Callable[[Program, str], str]) -> None:
+    from crop_cli import api  # noqa: PLC0415
+    from crop_cli.export.program import Program  # noqa: PLC0415
+    from crop_cli.model.files import require_writable  # noqa: PLC0415
+    from crop_cli.model.problem import compile_problem  # noqa: PLC0415
+
+    require_writable(output)
+    loaded = api.load(instance)
+    _write(output, text(Program.of(compile_problem(loaded.instance)), loaded.sha256))
+
+
+def _write(output: str, text: str) -> None:
+    from crop_cli.model.files import write_atomic  # noqa: PLC0415
+
+    data = text.encode()
+    if output == "-":
+        Environment.current().out_bytes(data)
+        return
+    write_atomic(output, gzip.compress(data, mtime=0) if output.endswith(".gz") else data)
