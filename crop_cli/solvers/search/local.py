@@ -14,7 +14,9 @@ import numpy as np
 
 from crop_cli.model.problem import FloatArray, Placement, Problem
 from crop_cli.solvers.columns.bound import ColumnBound
-from crop_cli.solvers.columns.integer import best_of_columns
+from crop_cli.solvers.columns.column import Column
+from crop_cli.solvers.columns.integer import best_of_columns, distinct
+from crop_cli.solvers.columns.nearby import Nearby
 from crop_cli.solvers.contract import Budget, Event, Listener
 from crop_cli.solvers.greedy.board import Board
 from crop_cli.solvers.oracle import Prices, best_values
@@ -22,7 +24,8 @@ from crop_cli.solvers.search.guided import guided
 from crop_cli.solvers.search.ledger import Ledger
 from crop_cli.solvers.search.neighbourhood import Chooser
 from crop_cli.solvers.search.part import cut_out
-from crop_cli.solvers.search.relax import candidates
+from crop_cli.solvers.search.relax import Candidates, candidates
+from crop_cli.solvers.state import State
 
 SIZE, LARGEST = 24, 128
 """Nodes of a part: at first, and at most."""
@@ -41,6 +44,12 @@ QUESTIONS = 40
 
 NEAR = 0.1
 """Share of what a part can gain at most that may be left."""
+
+AGAIN = 1.0
+"""How often parts without a gain cover the cluster before columns beyond those of the LP take part."""
+
+PASSES, STRENGTHS, SEQUENCES = 10, (0.1, 1.0), 10
+"""Of these: passes of pricing at noisy prices, for each strength of the noise, and sequences of jobs."""
 
 LITTLE = 1e-5
 """Gain, as a share of F, that does not count when it is decided whether parts have to be larger."""
@@ -160,10 +169,13 @@ class LocalSearch:
             if found is not None:
                 columns = len(found.columns)
             if found is not None and found.value > least:
+                pool = found.columns
+                if self.fruitless >= AGAIN:
+                    pool = self._more(part.problem, found, jobs)
                 placed = best_of_columns(
                     part.problem,
                     found.groups,
-                    found.columns,
+                    pool,
                     jobs,
                     part.problem.free,
                     part.problem.uplink_free,
@@ -184,6 +196,15 @@ class LocalSearch:
                 self._take(job, counts)
             gain = 0.0
         return gain, columns
+
+    def _more(self, part: Problem, found: Candidates, jobs: list[int]) -> list[Column]:
+        """The columns of a part's LP, and others near its optimum: whole placements need more than the LP does."""
+        nearby = Nearby(part, found.groups, found.prices, int(self.chooser.rng.integers(2**31)))
+        columns = list(found.columns)
+        for strength in STRENGTHS:
+            columns += nearby.draw(PASSES, self.budget, strength=strength)
+        columns += nearby.sequences(SEQUENCES, jobs, State.empty(part), self.budget)
+        return distinct(columns)
 
     def _belongs(self, job: int, inside: set[int]) -> bool:
         """Whether a job is wholly on these nodes, and could stay at home there if it may be moved."""

@@ -33,11 +33,14 @@ class Candidates:
         Groups of the part's jobs, and columns that refer to them.
     value
         No choice of columns is worth more: the LP's optimum, tightened by a knapsack (`crop_cli.solvers.dual`).
+    prices
+        Of the LP.
     """
 
     groups: Groups
     columns: list[Column]
     value: float
+    prices: Prices
 
 
 def candidates(problem: Problem, start: Placement, prices: Prices | None, budget: Budget) -> Candidates | None:
@@ -65,7 +68,7 @@ def candidates(problem: Problem, start: Placement, prices: Prices | None, budget
     if not master.columns:  # an LP without any has no duals to ask with
         priced = pricer(rows.prices(np.zeros(len(rows))), budget)
         if priced is None or not priced.columns:
-            return None if priced is None else Candidates(groups, [], 0.0)
+            return None if priced is None else Candidates(groups, [], 0.0, rows.prices(np.zeros(len(rows))))
         master.add(priced.columns)
     try:
         relaxed = _generate(problem, groups, rows, master, pricer, prices, budget)
@@ -73,7 +76,8 @@ def candidates(problem: Problem, start: Placement, prices: Prices | None, budget
         return None
     if relaxed is None:
         return None
-    return Candidates(groups, master.columns, min(relaxed.value, _whole_jobs(problem, groups, rows, relaxed)))
+    value = min(relaxed.value, _whole_jobs(problem, groups, rows, relaxed))
+    return Candidates(groups, master.columns, value, rows.prices(relaxed.y))
 
 
 def _generate(
