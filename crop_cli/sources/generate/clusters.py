@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from crop_cli.model.instance import Node, Switch
 from crop_cli.sources.generate.distributions import (
-    GPU_SHARES,
     LINGJUN_PODS,
+    MIXED_GPUS,
+    MIXED_RACKS,
     RAIL_GROUP_UPLINK_GBPS,
     RAIL_GROUPS,
     SUPERPOD_UNIT,
@@ -120,24 +121,21 @@ def plain(nodes: int, gpu_type: str) -> Cluster:
 
 
 def heterogeneous(nodes: int) -> Cluster:
-    """Racks of one GPU type each, by turns, such that every type has as many GPUs; fewer than 20 nodes: two per rack.
+    """Racks of one GPU type each, by turns; 8 nodes a rack, 2 if there are fewer than 40 nodes.
 
     P100 and K80 are on PCIe; V100 are linked as the fabric says.
     """
-    size = RACK if nodes >= 20 else 2
-    # Nodes of 4 GPUs come twice as often as nodes of 8.
-    turns = [kind for kind, gpus in GPU_SHARES.items() for _ in range(8 // gpus)]
+    size = RACK if nodes >= RACK * len(MIXED_RACKS) else 2
     cluster = Cluster(["rack", "node"])
-    for first in range(0, nodes, size):
-        number = first // size
-        kind = turns[number % len(turns)]
+    for number, first in enumerate(range(0, nodes, size)):
+        kind = MIXED_RACKS[number % len(MIXED_RACKS)]
         rack = f"rack-{number + 1}"
         cluster.switches.append(Switch(name=rack, level="rack"))
         cluster.nodes += [
             Node(
                 name=f"{rack}-{kind.lower()}-{n}",
                 parent=rack,
-                gpus=GPU_SHARES[kind],
+                gpus=MIXED_GPUS[kind],
                 gpu_type=kind,
                 gpu_link_gbps=None if kind == "V100" else PCIE_3_GBPS,
             )

@@ -61,5 +61,14 @@ github.com/stepfun-ai/InfiniteHBD-Trace (Apache-2.0; SIGCOMM 2025); fitted to me
 DOWN = 7 / 400
 """Share of nodes that are out of service, the median over time (same source as `FAULTS_PER_DAY`)."""
 
-GPU_SHARES: dict[str, int] = {"V100": 8, "P100": 4, "K80": 4}
+MIXED_GPUS: dict[str, int] = {"V100": 8, "P100": 4, "K80": 4}
 """GPU types of Gavel's measurements (Narayanan et al., OSDI 2020; MIT) and GPUs of a node, which are assumed."""
+
+MIXED_RACKS = ("V100", "P100", "K80", "P100", "K80")
+"""Types of the racks, by turns: after each turn all types have as many GPUs, as in Gavel's simulated cluster."""
+
+RESTRICTED = 2388 / 8152
+"""Share of jobs that name the GPU types they may use: pods of openb_pod_list_gpuspec33.csv.
+
+github.com/alibaba/clusterdata, cluster-trace-gpu-v2023 (Apache-2.0; Weng et al., FGD, USENIX ATC 2023).
+"""

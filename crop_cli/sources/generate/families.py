@@ -13,10 +13,11 @@ from crop_cli.sources.generate.distributions import (
     DOWN,
     FAULT_SHAPE,
     FAULTS_PER_DAY,
-    GPU_SHARES,
     LLM_SIZES,
+    MIXED_GPUS,
     PHILLY_JOBS,
     PHILLY_RUNNING,
+    RESTRICTED,
 )
 from crop_cli.sources.generate.draw import Draw
 from crop_cli.sources.generate.jobs import Ask, Models, draft_jobs, draw_sizes
@@ -27,9 +28,6 @@ SLOW, SLOWEST = 0.02, (1.05, 1.3)
 """Share of slow nodes and the range of their slowdown."""
 
 RESTART_MINUTES, CHECKPOINT_MINUTES = (5.0, 10.0, 20.0), (30.0, 60.0, 120.0)
-
-RESTRICTED = 2388 / 8152
-"""Share of jobs that may use one GPU type only: 2,388 of 8,152 pods of openb's gpuspec33 (Weng et al., ATC 2023)."""
 
 BY_TIME = "Job sizes: as they ask for GPUs at one moment in Philly, so that each size has its share of GPU time."
 BY_JOBS = "Job sizes: as frequent as among Philly's jobs."
@@ -118,7 +116,7 @@ def fragmented(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
 def heterogeneous(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
     """Racks of V100, P100 and K80; some jobs may use one type only."""
     cluster = clusters.heterogeneous(ask.nodes)
-    jobs = _jobs(ask, draw, cluster, PHILLY_RUNNING, Models.of(profiles, tuple(GPU_SHARES)))
+    jobs = _jobs(ask, draw, cluster, PHILLY_RUNNING, Models.of(profiles, tuple(MIXED_GPUS)))
     room: dict[str, int] = {}
     for node in cluster.nodes:
         room[node.gpu_type] = room.get(node.gpu_type, 0) + node.gpus
@@ -128,8 +126,8 @@ def heterogeneous(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
         kind = draw.pick(types) if types and draw.chance(RESTRICTED) else None
         chosen.append(DraftJob(draft.job, draft.model, None if kind is None else (kind,)))
     said = [
-        "Racks of V100 nodes with 8 GPUs and of P100 and K80 nodes with 4 GPUs on PCIe 3.0 (126 Gbit/s), such "
-        "that each type has as many GPUs.",
+        "Racks by turns of V100 nodes with 8 GPUs and of P100 and K80 nodes with 4 GPUs on PCIe 3.0 (126 Gbit/s), "
+        "which together have as many GPUs of each type.",
         "29 % of the jobs may use one type only, all types equally likely (as many of openb's pods name types).",
         BY_TIME,
     ]

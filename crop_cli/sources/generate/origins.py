@@ -32,7 +32,14 @@ PHILLY = Origin(
 )
 ACME = Origin("largest job: Acme trace, Hu et al., NSDI 2024 (github.com/InternLM/AcmeTrace)", "CC BY 4.0 (Acme trace)")
 HBD = Origin("fault rates: github.com/stepfun-ai/InfiniteHBD-Trace, ACM SIGCOMM 2025", "Apache-2.0 (InfiniteHBD trace)")
-GAVEL = Origin("GPU types: github.com/stanford-futuredata/gavel, Narayanan et al., USENIX OSDI 2020", "MIT (Gavel)")
+OPENB = Origin(
+    "jobs that name a GPU type: openb trace, Weng et al. (FGD), USENIX ATC 2023 (github.com/alibaba/clusterdata)",
+    "Apache-2.0 (openb)",
+)
+GAVEL = Origin(
+    "GPU types in equal numbers: github.com/stanford-futuredata/gavel, Narayanan et al., USENIX OSDI 2020",
+    "MIT (Gavel)",
+)
 FEIGE = Origin(
     "tight example of greedy maximum coverage: Nemhauser, Wolsey, Fisher, Mathematical Programming 14, 1978; "
     "Feige, Journal of the ACM 45, 1998",

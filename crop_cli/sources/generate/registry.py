@@ -18,7 +18,7 @@ from crop_cli.sources.generate.draw import Draw
 from crop_cli.sources.generate.families import Made
 from crop_cli.sources.generate.jobs import Ask
 from crop_cli.sources.generate.origins import Origin
-from crop_cli.sources.profiles import Profiles, load_profiles
+from crop_cli.sources.profiles import ANY, Profiles, load_profiles
 
 MOST_NODES, MOST_JOBS, MOST_LOAD, MOST_SEED = 50_000, 500_000, 10.0, 2**31 - 1
 
@@ -121,7 +121,7 @@ FAMILIES: dict[str, Family] = {
         Family(
             "heterogeneous",
             "racks of V100, P100 and K80 with the models' speed on each",
-            (origins.GAVEL, origins.PHILLY),
+            (origins.GAVEL, origins.OPENB, origins.PHILLY),
             families.heterogeneous,
             "v100-eth",
         ),
@@ -190,25 +190,28 @@ def generate(
     """
     family = find(name)
     ask = _checked(family, nodes, load, jobs, seed)
-    profiles = profiles or load_profiles()
-    made = family.build(ask, Draw(f"{name} {seed}"), profiles)
+    table = profiles or load_profiles()
+    made = family.build(ask, Draw(f"{name} {seed}"), table)
     own = load_fabric(family.fabric) if isinstance(family.fabric, str) else family.fabric
     title = instance_name if instance_name is not None else f"{name}-{nodes}-{seed}"
     demand = f"--jobs {jobs}" if jobs is not None else "" if family.own_load else f"--load {ask.load:g}"
-    command = " ".join(filter(None, (f"crop generate {name} --nodes {nodes}", demand, f"--seed {seed}")))
+    others = [f"--fabric {fabric.name}"] if fabric else []
+    others += [f"--models {profiles.file}"] if profiles else []
+    parts = (f"crop generate {name} --nodes {nodes}", demand, f"--seed {seed}", *others)
+    models = "; models as the assumptions say" if any(draft.model for draft in made.jobs) else ""
     draft = Draft(
         name=title,
         levels=made.cluster.levels,
         switches=made.cluster.switches,
         nodes=made.cluster.nodes,
         jobs=made.jobs,
-        source=f"{command} (crop {__version__}); {family.source}",
+        source=f"{' '.join(filter(None, parts))} (crop {__version__}); {family.source}{models}",
         licence=f"drawn anew from: {'; '.join(origin.licence for origin in family.origins)}",
         description=f"{family.summary[0].upper()}{family.summary[1:]}.",
         assumptions=made.assumptions,
         counts=_counts(made),
     )
-    return dress(draft, profiles, fabric or own or Fabric(name="unlimited", source="no bandwidth matters"))
+    return dress(draft, _drawn(table, made), fabric or own or Fabric(name="unlimited", source="no bandwidth matters"))
 
 
 def _checked(family: Family, nodes: int, load: float | None, jobs: int | None, seed: int) -> Ask:
@@ -227,6 +230,12 @@ def _checked(family: Family, nodes: int, load: float | None, jobs: int | None, s
     if jobs is not None and not 1 <= jobs <= MOST_JOBS:
         raise UsageError(f"--jobs: {jobs} is not a whole number from 1 to {MOST_JOBS}")
     return Ask(nodes, LOAD if load is None else load, jobs)
+
+
+def _drawn(profiles: Profiles, made: Made) -> Profiles:
+    """The part of the table that was drawn: every job's model is looked up among a few names, not among all."""
+    names = {draft.model for draft in made.jobs}
+    return Profiles({name: row for name, row in profiles.table.items() if name in names or name == ANY}, profiles.file)
 
 
 def _counts(made: Made) -> dict[str, int]:

@@ -25,8 +25,8 @@ from crop_cli.sources.generate.clusters import Cluster
 from crop_cli.sources.generate.draw import Draw
 from crop_cli.sources.generate.jobs import Ask
 
-MOST_ROWS = 8
-"""Nodes of a block at most: 1 − (1 − 1/8)^8 is 0.656, 1 − 1/e is 0.632."""
+MOST_ROWS = 16
+"""Nodes of a block at most: 1 − (1 − 1/16)^16 is 0.644, 1 − 1/e is 0.632."""
 
 LESS = 1e-3
 """What the wide jobs are worth less than a tie, relatively: the greedy's choice is no accident."""
@@ -62,7 +62,7 @@ def wide_value(m: int) -> float:
 
 
 def filler_value(m: int) -> float:
-    """What the only job of a node beyond the blocks is worth: just more than a wide job, so that none takes the node."""
+    """What the job is worth that fills a node beyond the blocks: just more than a wide job, so that none goes there."""
     return (1 - 1 / m) ** m
 
 
@@ -89,7 +89,7 @@ def grid(ask: Ask, draw: Draw) -> tuple[Cluster, list[DraftJob]]:
     m = block_size(ask.nodes)
     blocks, over = divmod(ask.nodes, m)
     # The search for a node's best jobs takes them in the order of their needs: row 1 comes first.
-    rows = [f"row{m + 1 - t}" for t in range(1, m + 1)]
+    rows = [f"row{m + 1 - t:02d}" for t in range(1, m + 1)]
     resources = {"slots": float(m), **dict.fromkeys(sorted(rows), float(m + 1))}
     cluster = Cluster(["node"])
     cluster.nodes += [Node(name=f"n{n}", gpus=2 * m, resources=resources) for n in range(1, ask.nodes + 1)]
