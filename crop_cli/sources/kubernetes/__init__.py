@@ -1,0 +1,1 @@
+"""Kubernetes: what `kubectl get -o json` and `-o yaml` print, to an instance."""

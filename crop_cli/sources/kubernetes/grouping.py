@@ -1,0 +1,190 @@
+"""Gangs: one object may appear as a Workload, a Job and its pods; each gang is counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from crop_cli.sources.kubernetes.documents import Key, Thing
+from crop_cli.sources.kubernetes.gangs import (
+    BATCH,
+    COSCHEDULING,
+    JOBSET,
+    KAI,
+    KUBEFLOW,
+    KUEUE_GROUP,
+    LWS,
+    RAY,
+    READERS,
+    TRAINER,
+    VOLCANO,
+    VOLCANO_BATCH,
+    Described,
+    PodSet,
+    is_gang,
+    train_job,
+)
+from crop_cli.sources.kubernetes.pods import Pod
+from crop_cli.sources.kubernetes.shape import Topology
+
+_BY_DETAIL = (KUEUE_GROUP, JOBSET, TRAINER, VOLCANO_BATCH, KUBEFLOW, LWS, BATCH)
+"""Whose objects say most about a gang's pods. Pod groups come last, after the pods themselves."""
+
+_BY_RANK = (TRAINER, RAY, JOBSET, KUBEFLOW, VOLCANO_BATCH, LWS, BATCH, VOLCANO, COSCHEDULING, KAI, KUEUE_GROUP)
+"""Whose object gives the gang its name: what a user has submitted owns the rest."""
+
+
+@dataclass(slots=True)
+class Gang:
+    """Pods that start together or not at all.
+
+    Attributes
+    ----------
+    key
+        Of what was submitted.
+    described
+        By the object that says most; without sets where only pods are known.
+    pods
+        That ask for GPUs and have not ended.
+    queued
+        Whether Kueue admits it.
+    """
+
+    key: Key
+    described: Described
+    pods: list[Pod] = field(default_factory=list)
+    queued: bool = False
+
+    @property
+    def sets(self) -> list[PodSet]:
+        """Its pods by shape: as described, else as they are."""
+        if self.described.sets:
+            return [one for one in self.described.sets if one.count > 0 and one.shape.request.gpus]
+        return [PodSet(1, pod.shape) for pod in self.pods]
+
+
+class _Union:
+    """Sets of keys that belong together."""
+
+    def __init__(self) -> None:
+        self.above: dict[Key, Key] = {}
+
+    def find(self, key: Key) -> Key:
+        root = key
+        while (above := self.above.setdefault(root, root)) != root:
+            root = above
+        while self.above[key] != root:
+            self.above[key], key = root, self.above[key]
+        return root
+
+    def join(self, one: Key, other: Key) -> None:
+        a, b = self.find(one), self.find(other)
+        if a != b:
+            self.above[b] = a
+
+
+def form_gangs(things: list[Thing], pods: list[Pod], runtimes: dict[Key, Thing]) -> list[Gang]:
+    """All gangs, those with objects in the order of the files, then the others in the order of their pods.
+
+    Parameters
+    ----------
+    things
+        Objects of the kinds that `gangs.is_gang` knows.
+    pods
+        That ask for GPUs and have not ended.
+    runtimes
+        Of TrainJobs.
+    """
+    things = _groups_of_sets(things, pods)
+    union = _Union()
+    for thing in things:
+        union.find(thing.key)
+        if thing.group == KUBEFLOW:
+            union.join(thing.key, replace_kind(thing.key))
+        for owner in thing.owners():
+            if owner.kind == "Pod" or (is_gang(owner) and owner.group != LWS):
+                union.join(owner, thing.key)
+    for pod in pods:
+        union.find(pod.key)
+        for group in pod.groups:
+            union.join(group, pod.key)
+    known: dict[Key, list[Thing]] = {}
+    for thing in things:
+        known.setdefault(union.find(thing.key), []).append(thing)
+    by_root: dict[Key, list[Pod]] = {}
+    for pod in pods:
+        by_root.setdefault(union.find(pod.key), []).append(pod)
+    keys: dict[Key, list[Key]] = {}
+    for key in union.above:
+        keys.setdefault(union.find(key), []).append(key)
+    gangs = []
+    for root in dict.fromkeys([*known, *by_root]):
+        members, live = known.get(root, []), by_root.get(root, [])
+        names = [key for key in keys[root] if key.kind]
+        queued = any(thing.group == KUEUE_GROUP for thing in members)
+        gangs.append(Gang(_name(names), _described(members, live, runtimes), live, queued))
+    return gangs
+
+
+def replace_kind(key: Key) -> Key:
+    """The alias by which labels name a job of Kubeflow."""
+    return replace(key, kind="")
+
+
+def _groups_of_sets(things: list[Thing], pods: list[Pod]) -> list[Thing]:
+    """LeaderWorkerSets become their groups, each a gang; those that Kueue has a Workload for are known from that."""
+    queued = {owner for thing in things if thing.group == KUEUE_GROUP for owner in thing.owners()}
+    found = []
+    for thing in things:
+        if thing.group != LWS:
+            found.append(thing)
+        elif thing.key not in queued:
+            replicas = thing.spec.whole("replicas", 1)
+            found += [
+                Thing(thing.kind, thing.group, thing.namespace, f"{thing.name}-{i}", thing.fields)
+                for i in range(min(replicas or 0, 100_000))
+            ]
+    return found
+
+
+def _name(keys: Iterable[Key]) -> Key:
+    """What was submitted: the owner of the rest."""
+
+    def rank(key: Key) -> int:
+        return _BY_RANK.index(key.group) if key.group in _BY_RANK and is_gang(key) else len(_BY_RANK)
+
+    return min(keys, key=lambda key: (rank(key), key.kind == "Pod"))
+
+
+def _described(members: list[Thing], pods: list[Pod], runtimes: dict[Key, Thing]) -> Described:
+    """What the objects of a gang say, taken together."""
+    said = [(thing, _read(thing, runtimes)) for thing in members if thing.group in READERS or thing.group == TRAINER]
+    found = Described()
+    for group in _BY_DETAIL:
+        own = [described for thing, described in said if thing.group == group]
+        if not own:
+            continue
+        # An object that was replaced may still be there beside the one in its place.
+        live = [described for described in own if not described.finished] or own
+        live = live[-1:] if group == KUEUE_GROUP else live
+        if not found.sets:
+            found.sets = [pod_set for described in live for pod_set in described.sets]
+            found.finished = all(described.finished for described in own)
+            found.held = live[0].held
+    groups = [described for thing, described in said if thing.group in (VOLCANO, COSCHEDULING, KAI)]
+    if groups and not found.sets:
+        found.finished = all(described.finished for described in groups)
+        if not pods:
+            found.sets = [pod_set for described in groups for pod_set in described.sets]
+    for _, described in said:
+        found.least = max(found.least, described.least)
+        if found.priority is None:
+            found.priority = described.priority
+        found.priority_class = found.priority_class or described.priority_class
+        if found.topology == Topology():
+            found.topology = described.topology
+    return found
+
+
+def _read(thing: Thing, runtimes: dict[Key, Thing]) -> Described:
+    return train_job(thing, runtimes) if thing.group == TRAINER else READERS[thing.group](thing)
