@@ -43,5 +43,5 @@ GAVEL = Origin(
 FEIGE = Origin(
     "tight example of greedy maximum coverage: Nemhauser, Wolsey, Fisher, Mathematical Programming 14, 1978; "
     "Feige, Journal of the ACM 45, 1998",
-    "no data",
+    "a published construction, no data",
 )
