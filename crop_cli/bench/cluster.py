@@ -6,13 +6,14 @@ up on one (`allowed-failures` workers died with it), the run is submitted again,
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from crop_cli._version import __version__
-from crop_cli.bench.process import lost, run_task
+from crop_cli.bench.process import POLL, lost, run_task
 from crop_cli.bench.records import Run
 from crop_cli.bench.task import Task
 from crop_cli.errors import BackendError, UsageError
@@ -56,11 +57,12 @@ def run_on_cluster(tasks: list[Task], address: str) -> Generator[Run]:
     UsageError
         If dask is not installed, or the address is none.
     BackendError
-        If there is no scheduler at the address, or the workers have no crop, or another version of it.
+        If there is no scheduler at the address, or the workers have no crop, or another version of it; or
+        if the scheduler goes away in the middle.
     """
     client = _connect(address)
     try:
-        yield from _collect(client, tasks)
+        yield from _collect(client, tasks, address)
     finally:
         client.close()
 
@@ -101,7 +103,7 @@ def version() -> str:
     return __version__
 
 
-def _collect(client: Client, tasks: list[Task]) -> Generator[Run]:
+def _collect(client: Client, tasks: list[Task], address: str) -> Generator[Run]:
     from distributed import as_completed  # noqa: PLC0415
 
     left: dict[str, tuple[Task, int]] = {}
@@ -113,7 +115,13 @@ def _collect(client: Client, tasks: list[Task]) -> Generator[Run]:
 
     finished: Any = as_completed([submit(task, 1) for task in tasks], loop=client.loop)
     try:
-        for future in finished:
+        while not finished.is_empty():
+            if client.status == "closed":
+                raise BackendError(f"the scheduler at {address} is gone (--resume goes on with the runs that are left)")
+            if not finished.has_ready():
+                time.sleep(POLL)
+                continue
+            future = next(finished)
             task, attempts = left.pop(future.key)
             error = future.exception() if future.status == "error" else None
             if future.status == "finished":
@@ -124,4 +132,5 @@ def _collect(client: Client, tasks: list[Task]) -> Generator[Run]:
                 yield lost(task, "error", f"lost {attempts} times on the cluster ({error or future.status})", 0.0)
             future.release()
     finally:
-        client.cancel(list(finished.futures), force=True)
+        if client.status == "running":
+            client.cancel(list(finished.futures), force=True)

@@ -120,7 +120,7 @@ def bench(
         result = run_bench(plan, progress.begin, progress.done, progress.watch)
     progress.clear()
     if result.interrupted:
-        environment.err(f"crop: interrupted: {len(result.runs)} runs are in {runs}; --resume goes on")
+        environment.err(f"crop: interrupted: finished runs are in {runs} ({len(result.runs)}); --resume goes on")
     # Of a part of the runs no gate can be judged.
     failed = [] if result.interrupted else failures(result.summary, gates, limit)
     if earlier is not None and not result.interrupted:

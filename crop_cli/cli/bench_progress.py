@@ -10,7 +10,7 @@ from crop_cli.bench.process import Worker
 from crop_cli.bench.records import Run
 from crop_cli.bench.rows import seconds_of
 from crop_cli.cli.environment import Environment
-from crop_cli.names import percent
+from crop_cli.names import percent, plural
 
 REDRAW_S = 0.1
 
@@ -52,13 +52,14 @@ class BenchProgress:
             return
         figures = "-" if run.objective is None else f"F {run.objective:.6g}"
         gap = "" if run.gap is None else f", gap {percent(run.gap)}"
-        load = f", {len(run.loads)} uplinks overbooked" if run.loads else ""
+        load = f", {plural(len(run.loads), 'uplink')} overbooked" if run.loads else ""
         seed = f" seed {run.seed}" if run.seed else ""
         error = f": {run.error}" if run.error else ""
-        self.environment.err(
+        text = (
             f"[{self.ended:>{len(str(self.total))}}/{self.total}] {run.instance} {run.solver}{seed}: {run.verdict} "
             f"({run.stop_reason}), {figures}{gap}{load}, {seconds_of(run):.2f} s{error}"
         )
+        self.environment.err(_one_line(text))
 
     def watch(self, running: list[Worker]) -> None:
         """What runs now."""
@@ -69,7 +70,7 @@ class BenchProgress:
         left = f", about {elapsed / self.fresh * (self.total - self.ended):.0f} s left" if self.fresh else ""
         failed = f", {self.failed} failed" if self.failed else ""
         now = "; ".join(f"{worker.task.solver} on {worker.task.instance} {worker.seconds:.0f} s" for worker in running)
-        line = f"{self.ended}/{self.total} runs{failed}, {elapsed:.0f} s{left}  {now}"
+        line = _one_line(f"{self.ended}/{self.total} runs{failed}, {elapsed:.0f} s{left}  {now}")
         self.environment.stderr.write(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}")
         self.environment.stderr.flush()
 
@@ -78,3 +79,8 @@ class BenchProgress:
         if self.live and self.drawn >= 0:
             self.environment.stderr.write("\r\x1b[K")
             self.environment.stderr.flush()
+
+
+def _one_line(text: str) -> str:
+    """Names and errors may hold line ends and control characters."""
+    return "".join(character if character.isprintable() else " " for character in text)

@@ -6,21 +6,27 @@ import builtins
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from typer.testing import CliRunner
 
 from crop_cli.bench import cluster as cluster_module
 from crop_cli.bench.attempt import attempt
 from crop_cli.bench.cluster import run_on_cluster
-from crop_cli.bench.records import Run
+from crop_cli.bench.records import Run, Summary
+from crop_cli.cli.main import app
 from crop_cli.errors import BackendError, UsageError
-from tests.bench.build import member, task
+from tests.bench.build import member, task, write
 from tests.bench.plug_ins import alive, installed, pids
 from tests.bench.test_process import gone, timeless
+from tests.bench.test_runner import timeless as timeless_summary
 
 distributed = pytest.importorskip("distributed")
 
@@ -172,3 +178,56 @@ def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(UsageError, match=r"pip install 'crop-cli\[cluster\]'"):
         next(run_on_cluster([task(member(tmp_path / "i.json"))], "tcp://127.0.0.1:8786"))
+
+
+def test_the_command_on_a_cluster(tmp_path: Path, cluster: Any) -> None:
+    """`crop bench --cluster` gives the summary that it gives on this machine."""
+    write(tmp_path / "set" / "i.json")
+    found = []
+    for name, where in (("here", []), ("there", ["--cluster", cluster.scheduler_address])):
+        arguments = [
+            str(tmp_path / "set"),
+            "--solver",
+            "greedy",
+            "--solver",
+            "first-fit",
+            "--quiet",
+            "--format",
+            "json",
+        ]
+        made = CliRunner().invoke(app, ["bench", *arguments, *where, "--runs", str(tmp_path / f"{name}.jsonl")])
+        assert made.exit_code == 0, made.stderr
+        found.append(timeless_summary(msgspec.json.decode(made.stdout.encode(), type=Summary)))
+    assert found[0] == found[1]
+
+
+def test_a_scheduler_that_goes_away(tmp_path: Path, misbehaving: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the scheduler dies in the middle of a bench, it ends with an error that says how to go on."""
+    monkeypatch.setattr(cluster_module, "CONNECT_S", 2.0)
+    there = subprocess.Popen(
+        [sys.executable, "-c", SMALL_CLUSTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert there.stdout is not None
+        address = there.stdout.readline().strip()
+        of = member(tmp_path / "i.json")
+        records = run_on_cluster([task(of), task(of, "x-hangs")], address)
+        assert next(records).verdict == "optimal"
+        wait_for(lambda: pids(misbehaving))
+        there.kill()
+        with pytest.raises(BackendError, match=r"is gone.*--resume"):
+            next(records)
+        assert gone(pids(misbehaving))
+    finally:
+        there.kill()
+        there.communicate()
+
+
+SMALL_CLUSTER = """
+from distributed import LocalCluster
+how = {"processes": False, "protocol": "tcp", "dashboard_address": ":0"}
+with LocalCluster(n_workers=1, threads_per_worker=1, **how) as cluster:
+    print(cluster.scheduler_address, flush=True)
+    input()
+"""
+"""Scheduler and worker in one process, which tells its address."""
