@@ -51,7 +51,9 @@ def slurm(
     form: Annotated[SlurmForm, typer.Option("--format", help="A bash script, or a list of jobs.")] = SlurmForm.BASH,
     script: Annotated[
         str,
-        typer.Option("--script", metavar="PATH", help="Batch script of a job that is not queued yet; {job} is its name."),
+        typer.Option(
+            "--script", metavar="PATH", help="Batch script of a job that is not queued yet; {job} is its name."
+        ),
     ] = "./{job}.sh",
 ) -> None:
     """Commands that start the placed jobs in Slurm on exactly their nodes and GPUs.
@@ -68,6 +70,39 @@ def slurm(
 
     exported = read_exported(files)
     _write(output, (slurm_json if form is SlurmForm.JSON else slurm_script)(exported, script))
+
+
+@export.command()
+def kubernetes(
+    files: Files,
+    output: Output = "-",
+    form: Annotated[
+        KubernetesForm, typer.Option("--format", help="Partial objects with commands, or a list of jobs.")
+    ] = KubernetesForm.YAML,
+    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="Of jobs whose name tells none.")] = "Job",
+    gpus_per_pod: Annotated[
+        int | None,
+        typer.Option(
+            "--gpus-per-pod", metavar="N", min=1, help="GPUs of a pod.  [default: as the instance or the split tells]"
+        ),
+    ] = None,
+) -> None:
+    """Patches that send the pods of the placed jobs to their nodes.
+
+    Jobs are named NAME, NAMESPACE/NAME or KIND/NAMESPACE/NAME, as `crop
+    import kubernetes` names them. Suspended Jobs get a node affinity, gated
+    pods a node selector each. With INSTANCE the solution is checked first,
+    and what runs on unmoved is left out.
+
+    Exit codes: 0 done; 2 usage; 3 bad input; 7 the solution does not hold
+    for the instance.
+    """
+    from crop_cli.export.kubernetes import kubernetes_json, kubernetes_yaml, pods_of  # noqa: PLC0415
+    from crop_cli.export.placed import read_exported  # noqa: PLC0415
+
+    exported = read_exported(files)
+    jobs = pods_of(exported, kind=kind, gpus_per_pod=gpus_per_pod)
+    _write(output, kubernetes_json(jobs) if form is KubernetesForm.JSON else kubernetes_yaml(exported, jobs))
 
 
 @export.command("csv")

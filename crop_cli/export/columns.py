@@ -9,8 +9,14 @@ from crop_cli.solvers.exact.linearised import Group, Linearised
 
 KINDS = (
     ("whole.JOB.NODE", "jobs of JOB's group that run wholly on NODE"),
-    ("home.JOB.VERTEX.LEVEL", "JOB is split, VERTEX the lowest that holds it, at its LEVEL-th performance or a worse one"),
-    ("part.JOB.VERTEX.COUNT", "some of JOB's workers are below VERTEX, their number is in the class that starts at COUNT"),
+    (
+        "home.JOB.VERTEX.LEVEL",
+        "JOB is split, VERTEX the lowest that holds it, at its LEVEL-th performance or a worse one",
+    ),
+    (
+        "part.JOB.VERTEX.COUNT",
+        "some of JOB's workers are below VERTEX, their number is in the class that starts at COUNT",
+    ),
     ("workers.JOB.VERTEX.COUNT", "their number, in units of that class"),
     ("stay.JOB", "the running JOB stays where it is"),
     ("inside.JOB.VERTEX", "jobs of JOB's group that lie wholly below VERTEX"),

@@ -1,4 +1,4 @@
-"""What is exported: a solution, and where its instance is given, that the solution holds and what each job does there."""
+"""What is exported: a solution; with its instance, also that it holds there, and what becomes of each job."""
 
 from __future__ import annotations
 
@@ -93,10 +93,15 @@ class Exported:
         objective = "none" if solution.objective is None else f"{solution.objective:.9g}"
         checked = "checked against the instance" if self.instance is not None else "not checked: no instance was given"
         return [
-            f"Placement by crop {solution.crop_version} ({quoted(solution.solver.name)}), {checked}.",
+            f"Placement by crop {one_line(solution.crop_version)} ({quoted(solution.solver.name)}), {checked}.",
             f"Instance: {quoted(solution.instance.name)}, SHA-256 of its file {sha256}.",
             f"Objective F {objective}, no placement is above {bound}.",
         ]
+
+
+def one_line(text: str) -> str:
+    """Text that cannot end a comment: what does not print becomes a blank."""
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def read_exported(files: Sequence[str], *, placed: bool = True) -> Exported:

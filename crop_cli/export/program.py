@@ -65,7 +65,11 @@ class Program:
     def rows(self) -> Iterator[Row]:
         """Every row with one right-hand side; a row with two different ones is given twice."""
         model = self.linearised.model
-        starts, indices, values = model.matrix.indptr.tolist(), model.matrix.indices.tolist(), model.matrix.data.tolist()
+        starts, indices, values = (
+            model.matrix.indptr.tolist(),
+            model.matrix.indices.tolist(),
+            model.matrix.data.tolist(),
+        )
         for i, (low, high) in enumerate(zip(model.row_lower.tolist(), model.row_upper.tolist(), strict=True)):
             terms = [(self.columns[indices[e]], values[e]) for e in range(starts[i], starts[i + 1])]
             if low == high:

@@ -21,7 +21,7 @@ from importlib.resources import files
 from typing import Any
 
 from crop_cli.errors import Defect, InputError, UsageError
-from crop_cli.export.placed import Exported, Placement
+from crop_cli.export.placed import Exported, Placement, one_line
 from crop_cli.model.findings import quoted
 from crop_cli.names import folded
 
@@ -162,12 +162,7 @@ def _lines(exported: Exported, todo: list[Command]) -> Iterator[str]:
     if exported.solution.unplaced:
         yield ""
         yield "# Not placed:"
-        yield from (f"#   {quoted(row.job)}: {_one_line(row.reason)}" for row in exported.solution.unplaced)
-
-
-def _one_line(text: str) -> str:
-    """Text that cannot end a comment."""
-    return "".join(c if c.isprintable() else " " for c in text)
+        yield from (f"#   {quoted(row.job)}: {one_line(row.reason)}" for row in exported.solution.unplaced)
 
 
 def _row(command: Command) -> dict[str, Any]:

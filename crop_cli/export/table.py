@@ -9,8 +9,8 @@ from crop_cli.export.placed import Exported
 from crop_cli.model.topology import Topology
 
 COLUMNS = ["job", "change", "node", "gpus", "path", "iteration_s", "efficiency", "goodput", "reason"]
-"""`path` names the switches above the node, top down, with slashes (empty without the instance). `gpus` are those on the
-node; iteration time, efficiency and goodput are the whole job's."""
+"""`path` names the switches above the node, top down, with slashes (empty without the instance). `gpus` are those on
+the node; iteration time, efficiency and goodput are the whole job's."""
 
 
 def csv_text(exported: Exported) -> str:

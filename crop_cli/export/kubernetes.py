@@ -1,0 +1,211 @@
+"""Patches that send pods to the nodes that were chosen for them.
+
+Kubernetes lets scheduling be changed in two places, and only before it is decided:
+
+- The pod template of a suspended `Job` takes another node affinity (KEP-2926, stable since 1.27). One patch is for all
+  pods alike: it fixes the set of nodes. How many pods go to each is fixed only where a node has no room for more.
+- A pod that a scheduling gate holds back takes a narrower node selector (KEP-3838, stable since 1.30). One patch for
+  each pod fixes its node.
+
+So every job gets commands for its gated pods, and a `Job` also a partial object for its template. A pod's patch is a
+`nodeSelector`, which is added to whatever selects its nodes already. A template's is a `nodeAffinity`, since a selector
+names one value only; its terms take the place of the template's own.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import gcd
+from typing import Any
+
+from crop_cli.errors import UsageError
+from crop_cli.export.placed import Exported, Placement
+from crop_cli.export.workloads import LABELS, Workload, workload_of
+from crop_cli.model.findings import quoted
+
+HOSTNAME = "kubernetes.io/hostname"
+INDEX = "batch.kubernetes.io/job-completion-index"
+"""Label of the pods of an indexed Job."""
+
+MANAGER = "crop"
+"""Field manager of server-side apply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pods:
+    """The pods of a job.
+
+    Attributes
+    ----------
+    placement, workload
+        The job, here and in Kubernetes.
+    gpus
+        Of one pod.
+    nodes
+        Node of every pod, by index: pods of a node have neighbouring indices.
+    exact
+        Whether the set of nodes alone fixes how many pods each gets; False also where that is unknown.
+    """
+
+    placement: Placement
+    workload: Workload
+    gpus: int
+    nodes: list[str]
+    exact: bool
+
+    @property
+    def template_patch(self) -> dict[str, Any] | None:
+        """A strategic merge patch of the object; None where it has no template that may be changed."""
+        if self.workload.kind != "Job":
+            return None
+        hosts = {"key": HOSTNAME, "operator": "In", "values": list(self.placement.nodes)}
+        terms = {"nodeSelectorTerms": [{"matchExpressions": [hosts]}]}
+        affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+        return {"spec": {"template": {"spec": {"affinity": affinity}}}}
+
+    @property
+    def document(self) -> dict[str, Any] | None:
+        """The patch as a partial object for server-side apply."""
+        patch, workload = self.template_patch, self.workload
+        if patch is None:
+            return None
+        space = {"namespace": workload.namespace} if workload.namespace else {}
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": workload.name, **space}, **patch}
+
+    def pod_patch(self, index: int) -> dict[str, Any]:
+        """A patch of one pod, strategic merge or merge."""
+        return {"spec": {"nodeSelector": {HOSTNAME: self.nodes[index]}}}
+
+    def selector(self, index: int) -> str:
+        """Labels of one pod; of all pods of the job where its kind does not number them."""
+        label = f"{LABELS[self.workload.kind]}={self.workload.name}"
+        return f"{label},{INDEX}={index}" if self.workload.kind == "Job" else label
+
+    def commands(self) -> Iterator[str]:
+        """Lines of shell: the template's patch, then one for each gated pod."""
+        space = self.workload.in_namespace
+        if self.template_patch is not None:
+            kubectl = ["kubectl", "patch", "job", self.workload.name, *space, "--type=strategic"]
+            yield shlex.join([*kubectl, f"--patch={_compact(self.template_patch)}"])
+        for index in range(len(self.nodes)):
+            patch = f"--patch={_compact(self.pod_patch(index))}"
+            if self.workload.kind == "Pod":
+                yield shlex.join(["kubectl", "patch", "pod", self.workload.name, *space, patch])
+                continue
+            find = ["kubectl", "get", "pods", *space, f"--selector={self.selector(index)}", "--output=name"]
+            # Pods without an index are alike: each command takes the one of its place in the list.
+            nth = "" if self.workload.kind == "Job" else f" | sort -V | sed -n {index + 1}p"
+            yield f"{shlex.join(find)}{nth} | xargs -I{{}} {shlex.join(['kubectl', 'patch', '{}', *space, patch])}"
+
+
+def pods_of(exported: Exported, *, kind: str = "Job", gpus_per_pod: int | None = None) -> list[Pods]:
+    """The jobs that start, with their pods, in the order of the solution.
+
+    Parameters
+    ----------
+    exported
+        What is placed.
+    kind
+        Of jobs whose name tells none.
+    gpus_per_pod
+        GPUs of a pod. None: what the instance asks for in multiples per node (`segment`, `gpus_per_node`), else the
+        largest number that divides the job's GPUs on every node.
+
+    Raises
+    ------
+    UsageError
+        If the GPUs of a job on a node are no multiple of those of a pod.
+    InputError
+        If a job's name is none of Kubernetes's.
+    """
+    return [
+        _pods(exported, placement, workload_of(placement.name, kind), gpus_per_pod)
+        for placement in exported.placements
+        if placement.change != "stays"
+    ]
+
+
+def kubernetes_yaml(exported: Exported, jobs: list[Pods]) -> str:
+    """Partial Jobs in one YAML stream (each document is JSON, which is YAML), with the commands in comments."""
+    return "\n".join(_lines(exported, jobs)) + "\n"
+
+
+def kubernetes_json(jobs: list[Pods]) -> str:
+    """A list of jobs with their patches, and the commands."""
+    rows = [
+        {
+            "job": pods.placement.name,
+            "change": pods.placement.change,
+            "kind": pods.workload.kind,
+            "namespace": pods.workload.namespace or None,
+            "name": pods.workload.name,
+            "nodes": pods.placement.nodes,
+            "gpus_per_pod": pods.gpus,
+            "exact": pods.exact,
+            "patch": pods.template_patch,
+            "pods": [{"index": i, "node": node, "patch": pods.pod_patch(i)} for i, node in enumerate(pods.nodes)],
+            "expected_goodput": pods.placement.row.goodput,
+            "commands": list(pods.commands()),
+        }
+        for pods in jobs
+    ]
+    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
+
+
+def _pods(exported: Exported, placement: Placement, workload: Workload, gpus: int | None) -> Pods:
+    if workload.kind == "Pod":
+        gpus = placement.gpus
+    gpus = gpus or _gpus_per_pod(exported, placement)
+    if any(count % gpus for count in placement.nodes.values()):
+        split = ", ".join(f"{count} on {quoted(node)}" for node, count in placement.nodes.items())
+        raise UsageError(f"job {quoted(placement.name)} has GPUs ({split}) that pods of {gpus} GPUs cannot take")
+    nodes = [node for node, count in placement.nodes.items() for _ in range(count // gpus)]
+    return Pods(placement, workload, gpus, nodes, _exact(exported, placement, gpus))
+
+
+def _gpus_per_pod(exported: Exported, placement: Placement) -> int:
+    job, instance = placement.job, exported.instance
+    if job is not None and instance is not None:
+        if job.segment is not None and job.segment.level == instance.cluster.levels[-1]:
+            return job.segment.gpus
+        if job.gpus_per_node is not None:
+            return job.gpus_per_node
+    return gcd(*placement.nodes.values())
+
+
+def _exact(exported: Exported, placement: Placement, gpus: int) -> bool:
+    """Whether every node is full of this job's pods, or there is only one."""
+    if len(placement.nodes) == 1:
+        return True
+    if exported.instance is None:
+        return False
+    room = {
+        n.name: n.gpus - n.used.get("gpus", 0.0) for n in exported.instance.cluster.nodes if n.name in placement.nodes
+    }
+    return all(room[node] // gpus == count // gpus for node, count in placement.nodes.items())
+
+
+def _lines(exported: Exported, jobs: list[Pods]) -> Iterator[str]:
+    yield from (f"# {line}" for line in exported.head())
+    yield f"# kubectl apply --server-side --force-conflicts --field-manager={MANAGER} --filename=THIS_FILE"
+    yield "# changes the templates of the suspended Jobs below, before they are resumed or admitted. The commands in"
+    yield "# comments do the same, or send single pods to their nodes while a scheduling gate holds them."
+    for pods in jobs:
+        # Comments alone are no document.
+        yield "---" if pods.document is not None else "#"
+        yield f"# {pods.placement.told()}"
+        yield f"# {len(pods.nodes)} pods of {pods.gpus} GPUs: " + ", ".join(
+            f"{count // pods.gpus} on {quoted(node)}" for node, count in pods.placement.nodes.items()
+        )
+        if pods.template_patch is not None and not pods.exact:
+            yield "# The template fixes the nodes; how many pods each gets, only the patches of gated pods do."
+        yield from (f"#   {command}" for command in pods.commands())
+        if pods.document is not None:
+            yield json.dumps(pods.document, indent=2)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
