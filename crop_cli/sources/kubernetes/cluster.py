@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from crop_cli.names import plural
 from crop_cli.sources.kubernetes.nodes import KubeNode, Part
+from crop_cli.sources.kubernetes.notes import MOST_NAMES
 from crop_cli.sources.kubernetes.selectors import Matcher, Selection
 from crop_cli.sources.kubernetes.shape import Shape
 from crop_cli.sources.kubernetes.tolerations import Toleration, tolerates
 from crop_cli.sources.kubernetes.topology import HOSTNAME, NODE_LEVEL, Level, NetworkTree
+
+MOST_TYPES = 64
+"""GPU types of a cluster up to which types are divided; every one makes all jobs' seconds longer to write and read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,19 @@ class Allowed:
 
     types: tuple[str, ...] | None
     lost: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """What decides where a gang may run."""
+
+    resource: str
+    asked: frozenset[tuple[Selection, frozenset[Toleration]]]
+    extra: frozenset[Toleration]
+
+
+def _key(resource: str, shapes: Iterable[Shape], extra: frozenset[Toleration]) -> _Key:
+    return _Key(resource, frozenset((shape.selection, shape.tolerations) for shape in shapes), extra)
 
 
 @dataclass(slots=True)
@@ -51,7 +69,7 @@ class Cluster:
     _matcher: Matcher = field(init=False)
     _by_type: dict[str, dict[str, set[str]]] = field(init=False)
     _avoided: dict[frozenset[Toleration], frozenset[str]] = field(default_factory=dict)
-    _allowed: dict[object, Allowed | None] = field(default_factory=dict)
+    _allowed: dict[_Key, Allowed | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._matcher = Matcher((node.name, node.labels) for node in self.nodes.values())
@@ -124,37 +142,90 @@ class Cluster:
         extra
             Tolerations that its pods are given when they start.
         """
-        key = (resource, frozenset((shape.selection, shape.tolerations) for shape in shapes), extra)
+        key = _key(resource, shapes, extra)
         if key not in self._allowed:
-            self._allowed[key] = self._evaluate(resource, key[1], extra)
+            self._allowed[key] = self._evaluate(key)
         return self._allowed[key]
 
-    def _evaluate(
-        self,
-        resource: str,
-        asked: frozenset[tuple[Selection, frozenset[Toleration]]],
-        extra: frozenset[Toleration],
-    ) -> Allowed | None:
+    def divide_types(self, wanted: Iterable[tuple[str, Iterable[Shape], frozenset[Toleration]]]) -> list[str]:
+        """Give nodes of one GPU type that not all gangs of this type may use a GPU type of their own.
+
+        Only GPU types can say which nodes a job may use: with node selectors for pools, or taints that some tolerate, a
+        type is divided by who may use it.
+
+        Parameters
+        ----------
+        wanted
+            Resource, shapes and extra tolerations of every gang, as for `allowed`.
+
+        Returns
+        -------
+        list
+            A sentence for every type that was divided off.
+        """
+        said = []
+        for resource, shapes, extra in wanted:
+            key = _key(resource, shapes, extra)
+            if key in self._allowed:
+                continue
+            kept, lost = self._kept(key)
+            found = self._evaluate(key)
+            self._allowed[key] = found
+            if found is None or not found.lost:
+                continue
+            mixed = [
+                name for name, nodes in self._by_type[resource].items() if kept & nodes and self._open(nodes) - kept
+            ]
+            if sum(map(len, self._by_type.values())) + len(mixed) > MOST_TYPES:
+                continue
+            said += [self._divide(resource, name, kept, lost) for name in mixed]
+            self._allowed.clear()
+        self._allowed.clear()
+        return said
+
+    def _divide(self, resource: str, name: str, kept: set[str], why: str) -> str:
+        """Nodes of a type that are among those kept become a type of their own."""
         by_type = self._by_type[resource]
-        # Nodes that nobody may use do not tell one type from another.
-        open_to = {name for name, node in self.nodes.items() if node.part(resource) and not self._closed(node)}
-        kept = set(open_to)
+        taken = {known for types in self._by_type.values() for known in types}
+        new = next(text for n in range(2, MOST_TYPES + 2) if (text := f"{name} group {n}") not in taken)
+        by_type[new] = by_type[name] & kept
+        by_type[name] -= kept
+        for node in by_type[new]:
+            part = self.nodes[node].part(resource)
+            assert part is not None
+            part.gpu_type = new
+        nodes = [node for node in self.nodes if node in by_type[new]]
+        shown = f"{', '.join(nodes[:MOST_NAMES])}{', …' if len(nodes) > MOST_NAMES else ''}"
+        return f"GPU type {new}: {plural(len(nodes), 'node')} ({shown}) of {name} that jobs may use for all their {why}"
+
+    def _evaluate(self, key: _Key) -> Allowed | None:
+        kept, lost = self._kept(key)
+        if not kept:
+            return None
+        by_type = self._by_type[key.resource]
+        types = tuple(sorted(name for name, nodes in by_type.items() if nodes & kept))
+        exact = all(self._open(by_type[name]) <= kept for name in types)
+        everything = len(types) == sum(len(found) for found in self._by_type.values())
+        return Allowed(None if everything else types, "" if exact else lost)
+
+    def _kept(self, key: _Key) -> tuple[set[str], str]:
+        """Nodes that a gang may use, and what keeps it from others."""
+        kept = self._open(set().union(*self._by_type[key.resource].values()))
         lost = []
-        for chosen, held in sorted(asked, key=str):
+        for chosen, held in sorted(key.asked, key=str):
             before = len(kept)
             kept &= self._matcher.nodes(chosen) if chosen else kept
             if len(kept) < before:
-                lost.append(f"node selection ({chosen})")
+                lost.append(f"node selection {chosen}")
             before = len(kept)
-            kept -= self._avoid(held | extra)
+            kept -= self._avoid(held | key.extra)
             if len(kept) < before:
                 lost.append("taints")
-        if not kept:
-            return None
-        types = tuple(sorted(name for name, nodes in by_type.items() if nodes & kept))
-        exact = all((by_type[name] & open_to) <= kept for name in types)
-        everything = len(types) == sum(len(found) for found in self._by_type.values())
-        return Allowed(None if everything else types, "" if exact else " and ".join(lost))
+        return kept, " and ".join(lost)
+
+    def _open(self, nodes: set[str]) -> set[str]:
+        """Without the nodes that are closed to everybody: they do not tell one type from another."""
+        return {name for name in nodes if not self._closed(self.nodes[name])}
 
     def _closed(self, node: KubeNode) -> bool:
         return node.state == "drained" and any(not taint.for_gpus for taint in node.taints)

@@ -67,6 +67,8 @@ def read(inputs: Iterable[Input], levels: Sequence[Level] = (), movable: bool = 
     count_nodes(nodes, len(by_kind[("Node", "")]), notes)
     pods = _pods(by_kind.get(("Pod", ""), []), gang_things, notes)
     runtimes = {thing.key: thing for key in _HELPERS if key[1] == TRAINER for thing in by_kind.get(key, [])}
+    if not by_kind.get(("Pod", "")):
+        notes.warn("no pods in the files: nothing counts as used")
     gangs = form_gangs(gang_things, [pod for pod in pods if pod.gpus], runtimes)
     classes = [thing for kind in _HELPERS if kind[0].endswith("PriorityClass") for thing in by_kind.get(kind, [])]
     priorities = Priorities(classes)

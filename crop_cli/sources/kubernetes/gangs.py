@@ -56,6 +56,8 @@ class Described:
         If the object has any.
     least
         Pods that must start together, where only that is said.
+    running
+        Whether its pods run.
     """
 
     sets: list[PodSet] = field(default_factory=list)
@@ -65,6 +67,7 @@ class Described:
     priority: int | None = None
     priority_class: str = ""
     least: int = 0
+    running: bool = False
 
 
 def template(fields: Fields) -> Shape:
@@ -85,6 +88,7 @@ def workload(thing: Thing) -> Described:
         sets,
         finished=thing.condition("Finished") == "True",
         held="" if thing.spec.flag("active", default=True) else "is deactivated in Kueue",
+        running=thing.condition("PodsReady") == "True",
         priority=thing.spec.whole("priority", least=-(2**31)),
         priority_class=thing.spec.text("priorityClassName") or reference,
     )
@@ -93,7 +97,7 @@ def workload(thing: Thing) -> Described:
 def batch_job(thing: Thing) -> Described:
     """A Job of Kubernetes: `parallelism` pods at a time."""
     held = "is suspended" if thing.spec.flag("suspend") and not _queued(thing) else ""
-    return Described([_job_pods(thing.spec)], _ended(thing), held)
+    return Described([_job_pods(thing.spec)], _ended(thing), held, running=bool(thing.status.whole("ready", 0)))
 
 
 def _job_pods(spec: Fields, replicas: int = 1) -> PodSet:
@@ -111,7 +115,8 @@ def jobset(thing: Thing) -> Described:
     sets = [_replicated(replicated, thing.annotations) for replicated in thing.spec.children("replicatedJobs")]
     held = "is suspended" if thing.spec.flag("suspend") and not _queued(thing) else ""
     ended = bool(thing.status.text("terminalState")) or _ended(thing)
-    return Described(sets, ended, held)
+    running = any(job.whole("ready", 0) for job in thing.status.children("replicatedJobsStatus"))
+    return Described(sets, ended, held, running=running)
 
 
 def _replicated(replicated: Fields, annotations: dict[str, str]) -> PodSet:
@@ -139,6 +144,7 @@ def volcano_job(thing: Thing) -> Described:
         finished=phase in ("Completed", "Failed", "Terminated", "Aborted", "Terminating", "Completing"),
         topology=network_topology(thing.spec),
         priority_class=thing.spec.text("priorityClassName"),
+        running=phase == "Running",
     )
 
 
@@ -153,7 +159,13 @@ def kubeflow_job(thing: Thing) -> Described:
                 sets.append(PodSet(_or(replica.whole("replicas"), 1), template(replica.child("template"))))
     policy = thing.spec.child("runPolicy")
     held = "is suspended" if policy.flag("suspend") and not _queued(thing) else ""
-    return Described(sets, _ended(thing), held, priority_class=policy.child("schedulingPolicy").text("priorityClass"))
+    return Described(
+        sets,
+        _ended(thing),
+        held,
+        priority_class=policy.child("schedulingPolicy").text("priorityClass"),
+        running=thing.condition("Running") == "True",
+    )
 
 
 def train_job(thing: Thing, runtimes: dict[Key, Thing]) -> Described:
@@ -221,6 +233,7 @@ def pod_group(thing: Thing) -> Described:
         topology=topology,
         priority_class=spec.text("priorityClassName"),
         least=members,
+        running=phase == "Running",
     )
 
 

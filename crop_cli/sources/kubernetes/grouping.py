@@ -177,6 +177,7 @@ def _described(members: list[Thing], pods: list[Pod], runtimes: dict[Key, Thing]
         if not pods:
             found.sets = [pod_set for described in groups for pod_set in described.sets]
     for _, described in said:
+        found.running = found.running or described.running
         found.least = max(found.least, described.least)
         if found.priority is None:
             found.priority = described.priority

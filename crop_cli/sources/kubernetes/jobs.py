@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from crop_cli.sources.draft import DraftJob
 from crop_cli.sources.kubernetes.cluster import Cluster
@@ -13,6 +15,7 @@ from crop_cli.sources.kubernetes.grouping import Gang
 from crop_cli.sources.kubernetes.notes import Notes
 from crop_cli.sources.kubernetes.pods import Pod
 from crop_cli.sources.kubernetes.running import running_job, why_used
+from crop_cli.sources.kubernetes.shape import Shape
 from crop_cli.sources.kubernetes.tolerations import Toleration
 from crop_cli.sources.kubernetes.usage import Usage
 from crop_cli.sources.kubernetes.waiting import Wish, waiting_job, wish
@@ -50,6 +53,8 @@ class Gangs:
         waiting = {i: wish for i, gang in enumerate(gangs) if (wish := self._waits(names[i], gang)) is not None}
         for node, taint in self.cluster.drain_tainted(self._tolerations(gangs[i], wish) for i, wish in waiting.items()):
             self.notes.assume(f"drained, for no waiting job tolerates the taint {taint}", "node", node)
+        for text in self.cluster.divide_types(self._wanted(gangs, waiting, movable)):
+            self.notes.assume(text)
         overfull = self.usage.overfull()
         found: Weighted = []
         for i, gang in enumerate(gangs):
@@ -106,6 +111,9 @@ class Gangs:
         if gang.described.finished:
             self.notes.skip("job", name, "has ended")
             return None
+        if gang.described.running and not pending:
+            self.notes.skip("job", name, "runs, but its pods are not in the files")
+            return None
         if gang.described.held and not pending:
             self.notes.skip("job", name, gang.described.held)
             return None
@@ -118,6 +126,19 @@ class Gangs:
         """Those that all pods of a gang have."""
         held = [shape.tolerations for shape in asked.shapes]
         return frozenset.intersection(*held) | self._extra(gang)
+
+    def _wanted(
+        self, gangs: list[Gang], waiting: dict[int, Wish], movable: bool
+    ) -> Iterator[tuple[str, list[Shape], frozenset[Toleration]]]:
+        """What restricts the nodes of every gang that may be placed anew."""
+        for i, gang in enumerate(gangs):
+            if i in waiting:
+                yield waiting[i].resource, waiting[i].shapes, self._extra(gang)
+            elif movable and any(pod.node for pod in gang.pods):
+                shapes = [pod.shape for pod in gang.pods]
+                resources = set(chain.from_iterable(shape.request.gpus for shape in shapes))
+                if len(resources) == 1 and self.cluster.offers(*resources):
+                    yield resources.pop(), shapes, frozenset()
 
     def _count(self, found: Weighted) -> None:
         counts: Counter[str] = Counter()

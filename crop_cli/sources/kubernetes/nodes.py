@@ -9,7 +9,7 @@ from crop_cli.model.instance import NodeState
 from crop_cli.sources.kubernetes.documents import Thing
 from crop_cli.sources.kubernetes.notes import Notes
 from crop_cli.sources.kubernetes.resources import POOLED, gpus_of, is_slice
-from crop_cli.sources.kubernetes.tolerations import UNREACHABLE, Taint, taints
+from crop_cli.sources.kubernetes.tolerations import CORDONED, UNREACHABLE, Taint, taints
 
 MOST_GPUS = 1024
 """Of a node, as the instance file limits them."""
@@ -64,7 +64,7 @@ class KubeNode:
     pooled
         Its allocatable cores and bytes of memory.
     taints
-        Those that keep pods away.
+        Those that keep pods away, without those that only repeat its state.
     parts
         One for each kind of GPU.
     """
@@ -100,7 +100,8 @@ def read_nodes(things: list[Thing], notes: Notes) -> dict[str, KubeNode]:
             continue
         state = _state(thing, notes)
         pooled = {name: resources[name] for name in POOLED if name in resources}
-        node = KubeNode(thing.name, thing.labels, state, pooled, taints(thing.spec))
+        hard = [taint for taint in taints(thing.spec) if taint.key not in (*UNREACHABLE, CORDONED)]
+        node = KubeNode(thing.name, thing.labels, state, pooled, hard)
         total = sum(gpus.values())
         for resource, count in gpus.items():
             several = len(gpus) > 1

@@ -11,6 +11,9 @@ from crop_cli.sources.kubernetes.resources import is_gpu
 UNREACHABLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 """Taints of nodes whose kubelet is not there."""
 
+CORDONED = "node.kubernetes.io/unschedulable"
+"""Taint of cordoned nodes, whatever pods tolerate."""
+
 
 @dataclass(frozen=True, slots=True)
 class Taint:

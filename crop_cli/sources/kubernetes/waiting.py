@@ -103,6 +103,8 @@ def waiting_job(
     shape = constraints(gang, asked, cluster, notes)
     if gang.described.least > sum(one.count for one in asked.sets):
         notes.warn("its pod group asks for more pods than there are; those that there are count", "job", name)
+    if any(one.count and not one.shape.request.gpus for one in gang.described.sets):
+        notes.assume("its pods without GPUs (launchers, ...) take no cores or memory", "job", name)
     job = Job(
         name=name,
         gpus=asked.gpus,
