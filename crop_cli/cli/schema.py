@@ -16,11 +16,12 @@ class What(StrEnum):
 
     INSTANCE = "instance"
     SOLUTION = "solution"
+    TRACE = "trace"
 
 
 def schema(what: Annotated[What, typer.Argument(help="Which file.")]) -> None:
     """Print the JSON Schema of a file."""
-    from crop_cli.model.schema import instance_schema, solution_schema  # noqa: PLC0415 (keeps --help light)
+    from crop_cli.model.schema import instance_schema, solution_schema, trace_schema  # noqa: PLC0415 (keeps --help light)
 
-    made = instance_schema() if what is What.INSTANCE else solution_schema()
-    Environment.current().out(json.dumps(made, indent=2, ensure_ascii=False))
+    made = {What.INSTANCE: instance_schema, What.SOLUTION: solution_schema, What.TRACE: trace_schema}[what]
+    Environment.current().out(json.dumps(made(), indent=2, ensure_ascii=False))

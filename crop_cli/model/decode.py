@@ -224,6 +224,7 @@ def _owner(raw: dict[str, Any], shape: inspect.StructType) -> str:
         "Switch": ("switch", "name"),
         "Node": ("node", "name"),
         "Job": ("job", "name"),
+        "TraceJob": ("job", "name"),
         "PlacedJob": ("job", "job"),
         "UnplacedJob": ("job", "job"),
     }.get(shape.cls.__name__, ("", ""))

@@ -68,7 +68,7 @@ def read_instance(data: bytes, path: str | Path) -> Loaded:
     InputError
         If it cannot be used, with every defect found.
     """
-    instance, structural = _parse(path, data, Instance)
+    instance, structural = parse(path, data, Instance)
     defects, warnings = validate(instance, structural)
     if defects:
         raise InputError(shown(path), defects)
@@ -83,7 +83,7 @@ def load_solution(path: str | Path) -> Solution:
     InputError
         If it cannot be used, with every defect found.
     """
-    solution, structural = _parse(path, read_bytes(path), Solution)
+    solution, structural = parse(path, read_bytes(path), Solution)
     findings = Findings(structural)
     check_unique(findings, "$.placements", [placed.job for placed in solution.placements], field="job")
     check_unique(findings, "$.unplaced", [waiting.job for waiting in solution.unplaced], field="job")
@@ -96,7 +96,14 @@ def load_solution(path: str | Path) -> Solution:
     return solution
 
 
-def _parse(path: str | Path, data: bytes, form: type[T]) -> tuple[T, list[Any]]:
+def parse(path: str | Path, data: bytes, form: type[T]) -> tuple[T, list[Any]]:
+    """Decode the bytes of a file, plain or gzip, and what does not fit the types of its structs.
+
+    Raises
+    ------
+    InputError
+        If nothing of it can be read.
+    """
     try:
         return decode(_text(path, unpack(path, data)), form)
     except json.JSONDecodeError as error:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from crop_cli.model.instance import Cluster, Job, Node, Objective, Segment, Spread, Switch
+from crop_cli.model.trace import TraceJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +77,5 @@ LIMITS: dict[type[msgspec.Struct], dict[str, Limit]] = {
     },
 }
 """By struct and field. Where the field is an object of numbers, the limit is for each of them."""
+
+LIMITS[TraceJob] = {**LIMITS[Job], "arrival_s": Limit(0, 1e12), "duration_s": Limit(1e-9, 1e12)}

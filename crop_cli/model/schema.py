@@ -12,8 +12,9 @@ import msgspec
 from crop_cli.model.instance import Instance
 from crop_cli.model.limits import LIMITS, Limit
 from crop_cli.model.patterns import PATTERNS
-from crop_cli.model.schema_text import INSTANCE_TEXT, SOLUTION_TEXT
+from crop_cli.model.schema_text import INSTANCE_TEXT, SOLUTION_TEXT, TRACE_TEXT
 from crop_cli.model.solution import Solution
+from crop_cli.model.trace import Trace
 from crop_cli.model.tree import ROOT_NAME
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -24,9 +25,7 @@ Schema = dict[str, Any]
 def instance_schema() -> Schema:
     """JSON Schema of `crop-instance/1`."""
     schema, structs = _described(Instance, INSTANCE_TEXT, "crop instance")
-    for form, limits in LIMITS.items():
-        for field, limit in limits.items():
-            _limit(structs[form.__name__][field], limit)
+    _add_limits(structs)
     cluster, node, job = structs["Cluster"], structs["Node"], structs["Job"]
     for struct, field in (("Switch", "name"), ("Node", "name"), ("Node", "gpu_type"), ("Job", "name")):
         structs[struct][field]["minLength"] = 1
@@ -35,10 +34,16 @@ def instance_schema() -> Schema:
     cluster["nodes"]["minItems"] = 1
     node["resources"]["propertyNames"] = {"minLength": 1, "not": {"const": "gpus"}}
     node["used"]["properties"] = {"gpus": {"type": "integer", "minimum": 0}}
-    job["resources_per_gpu"]["propertyNames"] = {"minLength": 1, "not": {"const": "gpus"}}
-    job["pattern"]["enum"] = list(PATTERNS)
-    for field in ("compute_s", "placement"):
-        _object_in(job[field])["minProperties"] = 1
+    _add_job_rules(job)
+    return schema
+
+
+def trace_schema() -> Schema:
+    """JSON Schema of `crop-trace/1`."""
+    schema, structs = _described(Trace, TRACE_TEXT, "crop trace")
+    _add_limits(structs)
+    _add_job_rules(structs["TraceJob"])
+    structs["TraceJob"]["name"]["minLength"] = 1
     return schema
 
 
@@ -56,6 +61,22 @@ def _described(form: type[msgspec.Struct], texts: dict[str, dict[str, str]], tit
         for field, schema in fields.items():
             schema["description"] = texts[name][field]
     return {"$schema": DIALECT, "title": title, **plain}, structs
+
+
+def _add_limits(structs: Schema) -> None:
+    """Put the table of limits on the fields of all structs that a file has."""
+    for form, limits in LIMITS.items():
+        for field, limit in limits.items():
+            if form.__name__ in structs:
+                _limit(structs[form.__name__][field], limit)
+
+
+def _add_job_rules(job: Schema) -> None:
+    """What holds for a job's names, patterns and objects."""
+    job["resources_per_gpu"]["propertyNames"] = {"minLength": 1, "not": {"const": "gpus"}}
+    job["pattern"]["enum"] = list(PATTERNS)
+    for field in ("compute_s", "placement"):
+        _object_in(job[field])["minProperties"] = 1
 
 
 def _limit(schema: Schema, limit: Limit) -> None:

@@ -190,3 +190,25 @@ SOLUTION_TEXT: dict[str, dict[str, str]] = {
         "excluded": "Proven: no placement with this objective or a higher one contains the job.",
     },
 }
+
+TRACE_TEXT: dict[str, dict[str, str]] = {
+    "Trace": {
+        "format": "Name and version of the format.",
+        "jobs": "The jobs, in order of arrival.",
+        "name": "A short name.",
+        "description": "What the trace shows, for people.",
+        "source": "Where the data come from, for people.",
+        "licence": "Licence of the data, for people.",
+        "assumptions": "What was assumed where the source says nothing, for people.",
+    },
+    "TraceJob": INSTANCE_TEXT["Job"]
+    | {
+        "arrival_s": "Seconds after the start of the trace at which it is submitted; never before the job above.",
+        "duration_s": "Seconds that it needs undisturbed on the fastest GPU type it knows.",
+        "user": "Whose it is; null where the source does not tell.",
+        "group": "Of what group or queue it is; null where the source does not tell.",
+        "placement": "Not allowed: a job of a trace does not run yet.",
+    },
+    "Segment": INSTANCE_TEXT["Segment"],
+    "Spread": INSTANCE_TEXT["Spread"],
+}

@@ -20,10 +20,11 @@ def check_jobs(findings: Findings, instance: Instance) -> None:
     check_unique(findings, JOBS, [job.name for job in instance.jobs])
     levels = instance.cluster.levels if findings.sound(LEVELS) else None
     for j, job in enumerate(instance.jobs):
-        _check_job(findings, f"{JOBS}[{j}]", job, levels)
+        check_job(findings, f"{JOBS}[{j}]", job, levels)
 
 
-def _check_job(findings: Findings, path: str, job: Job, levels: list[str] | None) -> None:
+def check_job(findings: Findings, path: str, job: Job, levels: list[str] | None) -> None:
+    """Everything about one job; its levels only where those of the cluster are known."""
     owner = named("job", job.name)
     check_name(findings, f"{path}.name", job.name)
     check_numbers(findings, path, job, "job", job.name)

@@ -49,7 +49,7 @@ def dress(draft: Draft, profiles: Profiles, fabric: Fabric) -> Imported:
     switches, nodes, wired = with_bandwidths(draft.levels, draft.switches, draft.nodes, fabric)
     types = sorted({node.gpu_type for node in nodes})
     said: Counter[str] = Counter()
-    jobs = [_dressed(job, types, profiles, said) for job in draft.jobs]
+    jobs = [dressed_job(job, types, profiles, said) for job in draft.jobs]
     skipped = skipped_text(draft)
     assumptions = [*draft.assumptions, *wired, *(f"{plural(n, 'job')}: {text}." for text, n in said.items())]
     instance = Instance(
@@ -80,7 +80,7 @@ def skipped_text(draft: Draft, most: int = 3) -> list[str]:
     return lines
 
 
-def _dressed(draft: DraftJob, types: list[str], profiles: Profiles, said: Counter[str]) -> Job:
+def dressed_job(draft: DraftJob, types: list[str], profiles: Profiles, said: Counter[str]) -> Job:
     """The job with its model's computation on every GPU type that it may use."""
     allowed = [gpu for gpu in types if draft.gpu_types is None or gpu in draft.gpu_types]
     if draft.measured:

@@ -12,8 +12,9 @@ import csv
 import io
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 from crop_cli.errors import Defect, InputError
@@ -65,11 +66,8 @@ class Profiles:
         """The model whose name the text contains as a word, the longest of several; None if there is none."""
         if not text:
             return None
-        plain = _plain(text)
-        found = [
-            name for name in self.table if name != ANY and re.search(rf"(^|-){re.escape(_plain(name))}(-|$)", plain)
-        ]
-        return self.table[max(found, key=len)] if found else None
+        found = _longest(text, self.table)
+        return None if found is None else self.table[found]
 
     @property
     def stand_in(self) -> Profile:
@@ -149,9 +147,7 @@ def seconds_on(profile: Profile, gpu_type: str) -> tuple[float, str | None]:
 
 def measured_type(gpu_type: str, known: dict[str, float] | dict[str, GpuType]) -> str | None:
     """The longest key that a cluster's name of a GPU type contains as a word: "NVIDIA-A100-SXM4-80GB" is "a100"."""
-    plain = _plain(gpu_type)
-    found = [name for name in known if re.search(rf"(^|-){re.escape(_plain(name))}(-|$)", plain)]
-    return max(found, key=len) if found else None
+    return _longest(gpu_type, known)
 
 
 @cache
@@ -222,6 +218,13 @@ def _width(row: dict[str, str]) -> int:
     return sum(len(value) if isinstance(value, list) else value is not None for value in row.values())
 
 
+def _longest(text: str, names: Iterable[str]) -> str | None:
+    """The longest of some names that a text contains as whole words."""
+    padded = f"-{_plain(text)}-"
+    return max((name for name in names if name != ANY and f"-{_plain(name)}-" in padded), key=len, default=None)
+
+
+@lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
     """Lower case, words and numbers joined by single dashes: "ResNet50" and "resnet-50" are one name."""
     return re.sub(r"(?<=[a-z])(?=[0-9])|(?<=[0-9])(?=[a-z])|[^a-z0-9]+", "-", text.lower()).strip("-")

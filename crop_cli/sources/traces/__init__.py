@@ -1,0 +1,1 @@
+"""Public traces of job arrivals, one module per source: `read(data, file) -> Reading`."""
