@@ -164,19 +164,27 @@ def failures(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
     return Made(cluster, jobs, said)
 
 
+def tight_pieces(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
+    """The tight example with its wide jobs in pieces."""
+    cluster, jobs = tight.grid(ask, draw, pieces=True)
+    return Made(cluster, jobs, [_optimum(ask), f"{_GRID}, whose wide job is cut into pieces of one GPU."])
+
+
 def tight_coverage(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
     """The tight example of greedy maximum coverage."""
     cluster, jobs = tight.grid(ask, draw)
     m = tight.block_size(ask.nodes)
     ratio = tight.greedy_value(ask.nodes) / tight.optimum(ask.nodes)
     said = [
-        f"The optimum runs every job: F = {tight.optimum(ask.nodes):.6f}.",
+        _optimum(ask),
         f"The greedy over nodes, before fill and improvement, ends at {ratio:.4f} of it (1 − (1 − 1/{m})^{m} = "
         f"{1 - (1 - 1 / m) ** m:.4f}).",
-        f"All resources are made up: a node holds a row of {m} jobs or a column of {m + 1}, and nothing of more value.",
+        f"{_GRID}, and nothing of more value.",
     ]
     return Made(cluster, jobs, said)
 
+
+_GRID = "Resources and values are made up: a node holds a row or a column of a grid of jobs"
 
 _PLAIN = "Racks of 8 nodes with 8 V100."
 
@@ -192,3 +200,7 @@ def _jobs(
 
 def _with(draft: DraftJob, **fields: float) -> DraftJob:
     return DraftJob(msgspec.structs.replace(draft.job, **fields), draft.model, draft.gpu_types)
+
+
+def _optimum(ask: Ask) -> str:
+    return f"The optimum runs every job: F = {tight.optimum(ask.nodes):.6f}."

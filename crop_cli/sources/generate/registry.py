@@ -127,9 +127,17 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             "tight",
-            "the greedy over nodes gets close to 1 − 1/e of a known optimum",
+            "the pure greedy over nodes gets close to 1 − 1/e of a known optimum",
             (origins.FEIGE,),
             families.tight_coverage,
+            None,
+            own_load=True,
+        ),
+        Family(
+            "tight-pieces",
+            "as tight, in smaller jobs: the full greedy misses the optimum, too",
+            (origins.FEIGE,),
+            families.tight_pieces,
             None,
             own_load=True,
         ),

@@ -14,6 +14,10 @@ run all jobs: the optimum, which no placement can exceed. When rows 1..t−1 are
 m·v_t = (1 − 1/m)^(t−1) and what is left of a column gains Σ_{r ≥ t} v_r + (1 − 1/m)^m, which is the same but for the
 one in a thousand. The greedy takes the rows, m·Σ v_t = m·(1 − (1 − 1/m)^m) of about m, and then no node has room for a
 wide job. Larger clusters are made of several equal blocks; a node beyond the blocks has one job that fills it.
+
+Placing wide jobs first is optimal, and the greedy's other constructions do so. With each wide job cut into m pieces of
+one GPU, which are worth less than any other job, they do not. A row then leaves room for one piece, so that the greedy
+over nodes ends a little higher, at 1 − (1 − 1/m)^(m+1) if it arranges every node optimally; the optimum is the same.
 """
 
 from __future__ import annotations
@@ -30,7 +34,6 @@ MOST_ROWS = 16
 
 LESS = 1e-3
 """What the wide jobs are worth less than a tie, relatively: the greedy's choice is no accident."""
-
 
 SCALE = 100.0
 """What a column is worth: values far above all tolerances."""
@@ -62,8 +65,8 @@ def wide_value(m: int) -> float:
 
 
 def filler_value(m: int) -> float:
-    """What the job is worth that fills a node beyond the blocks: just more than a wide job, so that none goes there."""
-    return (1 - 1 / m) ** m
+    """What the job is worth that fills a node beyond the blocks: more than all pieces that fit, less than any row."""
+    return (1 + 1 / m) * (1 - 1 / m) ** m
 
 
 def optimum(nodes: int) -> float:
@@ -84,8 +87,8 @@ def _greedy_value(nodes: int, m: int) -> float:
     return nodes // m * m * sum(row_values(m)) + nodes % m * filler_value(m)
 
 
-def grid(ask: Ask, draw: Draw) -> tuple[Cluster, list[DraftJob]]:
-    """Blocks of m nodes and their jobs, in random order."""
+def grid(ask: Ask, draw: Draw, *, pieces: bool = False) -> tuple[Cluster, list[DraftJob]]:
+    """Blocks of m nodes and their jobs, in random order; with `pieces`, each wide job is m jobs of one GPU."""
     m = block_size(ask.nodes)
     blocks, over = divmod(ask.nodes, m)
     # The search for a node's best jobs takes them in the order of their needs: row 1 comes first.
@@ -99,7 +102,10 @@ def grid(ask: Ask, draw: Draw) -> tuple[Cluster, list[DraftJob]]:
         jobs += [_job(f"{row}-{n}", 1, value, needs) for n in range(1, blocks * m + 1)]
     # Per GPU, of which a wide job has m: one unit each.
     needs = dict.fromkeys(sorted(rows), 1.0)
-    jobs += [_job(f"wide-{n}", m, wide_value(m), needs) for n in range(1, blocks * m + 1)]
+    if pieces:
+        jobs += [_job(f"piece-{n}", 1, wide_value(m) / m, needs) for n in range(1, blocks * m * m + 1)]
+    else:
+        jobs += [_job(f"wide-{n}", m, wide_value(m), needs) for n in range(1, blocks * m + 1)]
     jobs += [_job(f"filler-{n}", 2 * m, filler_value(m), {}) for n in range(1, over + 1)]
     return cluster, draw.shuffled(jobs)
 

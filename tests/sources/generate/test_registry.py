@@ -80,7 +80,7 @@ def test_a_number_of_jobs_replaces_the_load(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_smallest_cluster(family: str) -> None:
     """One node will do, but where a family's jobs need more: then the message says so."""
-    if family in ("llm-mix", "tight"):
+    if family in ("llm-mix", "tight", "tight-pieces"):
         with pytest.raises(UsageError, match="--nodes: "):
             generate(family, 1)
     else:
