@@ -13,6 +13,7 @@ from crop_cli.model.validate import validate
 from crop_cli.names import plural
 from crop_cli.sources.draft import Draft, DraftJob
 from crop_cli.sources.fabric import Fabric, with_bandwidths
+from crop_cli.sources.overbooked import only_overbooked, with_room
 from crop_cli.sources.profiles import Profiles, seconds_on
 
 
@@ -63,6 +64,10 @@ def dress(draft: Draft, profiles: Profiles, fabric: Fabric) -> Imported:
         jobs=jobs,
     )
     defects, warnings = validate(instance)
+    if only_overbooked(defects):
+        instance, text = with_room(instance)
+        defects, warnings = validate(instance)
+        warnings = [text, *warnings]
     if defects:
         raise InputError(draft.source or draft.name, defects)
     return Imported(instance, draft.counts, skipped, [*draft.warnings, *warnings])
