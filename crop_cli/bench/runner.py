@@ -79,9 +79,10 @@ def run_bench(plan: Plan, begin: Callable[[int, int], None], done: Callable[[Run
     try:
         with closing(_execute(plan, [task for key, task in wanted.items() if key not in runs], watch)) as records:
             for run in records:
+                # Before the record is on the disk, which takes its time: an interrupt may come meanwhile.
+                runs[key_of_run(run)] = run
                 if journal:
                     journal.add(run)
-                runs[key_of_run(run)] = run
                 done(run)
     except KeyboardInterrupt:
         interrupted = True

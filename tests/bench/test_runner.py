@@ -76,30 +76,35 @@ def test_an_uninterrupted_bench(tmp_path: Path) -> None:
     assert load_summary(tmp_path / "s.json") == made
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Summary:
+    """The summary of an uninterrupted bench."""
+    return bench(plan(tmp_path_factory.mktemp("whole")))[0].summary
+
+
 @pytest.mark.parametrize("stop_after", [1, 4])
-def test_interrupted_and_resumed(tmp_path: Path, stop_after: int) -> None:
+def test_interrupted_and_resumed(tmp_path: Path, whole: Summary, stop_after: int) -> None:
     """Interrupted, its summary has what ended; resumed, it runs the rest only and gives the uninterrupted summary."""
-    whole, _, _ = bench(plan(tmp_path))
     own = plan(tmp_path, journal=tmp_path / "runs.jsonl", resume=True)
     part, came, _ = bench(own, stop_after=stop_after)
     assert part.interrupted and not part.summary.complete
     assert len(part.runs) == len(part.summary.rows) == len(came) == stop_after
     resumed, rest, began = bench(own)
     assert began == [(6, stop_after)] and len(rest) == 6 - stop_after
-    assert timeless(resumed.summary) == timeless(whole.summary)
+    assert timeless(resumed.summary) == timeless(whole)
     again, rest, began = bench(own)
     assert began == [(6, 6)] and rest == []
-    assert timeless(again.summary) == timeless(whole.summary)
+    assert timeless(again.summary) == timeless(whole)
 
 
-def test_a_half_written_record_runs_again(tmp_path: Path) -> None:
+def test_a_half_written_record_runs_again(tmp_path: Path, whole: Summary) -> None:
     """A journal whose last line was cut off goes on with that run."""
-    whole, _, _ = bench(plan(tmp_path, journal=tmp_path / "runs.jsonl"))
+    bench(plan(tmp_path, journal=tmp_path / "runs.jsonl"))
     data = (tmp_path / "runs.jsonl").read_bytes()
     (tmp_path / "runs.jsonl").write_bytes(data[:-40])
     resumed, rest, began = bench(plan(tmp_path, journal=tmp_path / "runs.jsonl", resume=True))
     assert began == [(6, 5)] and len(rest) == 1
-    assert timeless(resumed.summary) == timeless(whole.summary)
+    assert timeless(resumed.summary) == timeless(whole)
     assert len(read_journal(tmp_path / "runs.jsonl")) == 6
 
 

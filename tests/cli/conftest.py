@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from crop_cli.cli.main import app
+from tests.bench.build import write
 from tests.cli import instances
 
 Run = Callable[..., Result]
@@ -50,3 +51,21 @@ def crop_process() -> Process:
 def racks(tmp_path: Path) -> str:
     """A file with eight nodes and eleven jobs."""
     return instances.write(tmp_path / "racks.json", instances.two_racks())
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, with the set "set" of one instance whose optimum is 8."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "set" / "i.json")
+    return tmp_path
+
+
+@pytest.fixture
+def bench(crop: Run, folder: Path) -> Run:
+    """Run `crop bench set` there."""
+
+    def started(*arguments: str) -> Result:
+        return crop("bench", "set", *arguments)
+
+    return started
