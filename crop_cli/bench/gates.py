@@ -62,7 +62,7 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-_GATE = re.compile(r"\s*(?P<solver>[\w*-]+)\.(?P<figure>\w+)\s*(?P<op>>=|<=|==|>|<)\s*(?P<right>\S+)\s*")
+_GATE = re.compile(r"\s*(?P<solver>[\w*-]+)\.(?P<figure>\w+)\s*(?P<op>>=|<=|==|>|<)\s*(?P<right>\S+(?:\s+%)?)\s*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def plan_of(
         suite=load_suite(paths),
         solvers=solvers,
         seeds=chosen,
-        settings=Settings(time_limit=limit, gap=fraction, threads=threads, options=options),
+        settings=Settings(time_limit=limit, gap=fraction, threads=threads, options=dict(sorted(options.items()))),
         parallel=parallel or max(1, cores // threads),
         journal=Path(runs),
         resume=resume,

@@ -24,6 +24,7 @@ def check(gate: str, *runs: Run, references: list[Reference] | None = None) -> l
     [
         ("greedy.ratio>=0.95", ("greedy", "ratio", ">=", 0.95)),
         ("  cp-sat.gap  <=  1% ", ("cp-sat", "gap", "<=", 0.01)),
+        ("greedy.ratio >= 95 %", ("greedy", "ratio", ">=", 0.95)),
         ("*.ratio >= guarantee", ("*", "ratio", ">=", "guarantee")),
         ("search.objective>=best-baseline.objective", ("search", "objective", ">=", ("best-baseline", "objective"))),
         ("greedy.seconds<search.seconds", ("greedy", "seconds", "<", ("search", "seconds"))),

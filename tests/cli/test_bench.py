@@ -114,6 +114,15 @@ def test_resume(bench: Run, folder: Path) -> None:
     assert len(read_journal(folder / "runs.jsonl")) == 2
 
 
+def test_the_order_of_settings_does_not_matter(bench: Run) -> None:
+    """A bench whose --set options come in another order asks the same question."""
+    settings = ["--set", "first-fit.order=priority", "--set", "greedy.improve=no"]
+    solvers = ["--solver", "greedy", "--solver", "first-fit"]
+    bench(*solvers, *settings)
+    again = bench(*solvers, *settings[2:], *settings[:2], "--resume")
+    assert again.stderr.splitlines() == ["crop: 2 of 2 runs are known from before"]
+
+
 def test_resume_refuses_garbage(bench: Run, folder: Path) -> None:
     """A journal with garbage in the middle is bad input, and stays as it is."""
     bench("--quiet")
