@@ -55,10 +55,18 @@ def slurm(
             "--script", metavar="PATH", help="Batch script of a job that is not queued yet; {job} is its name."
         ),
     ] = "./{job}.sh",
+    queued: Annotated[
+        bool | None,
+        typer.Option(
+            "--queued/--new",
+            help="Names that begin with a number are jobs of the queue, or none is.  [default: queued if all names do]",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Commands that start the placed jobs in Slurm on exactly their nodes and GPUs.
 
-    Jobs named "NUMBER NAME", as `crop import slurm` names those of a live
+    Jobs named "NUMBER-NAME", as `crop import slurm` names those of a live
     queue, are updated there; others are submitted. With INSTANCE the
     solution is checked first, and what runs on unmoved is left out.
 
@@ -66,10 +74,11 @@ def slurm(
     for the instance.
     """
     from crop_cli.export.placed import read_exported  # noqa: PLC0415 (--help must not load numpy)
-    from crop_cli.export.slurm import slurm_json, slurm_script  # noqa: PLC0415
+    from crop_cli.export.slurm import commands, slurm_json, slurm_script  # noqa: PLC0415
 
     exported = read_exported(files)
-    _write(output, (slurm_json if form is SlurmForm.JSON else slurm_script)(exported, script))
+    todo = commands(exported, script, queued=queued)
+    _write(output, slurm_json(todo) if form is SlurmForm.JSON else slurm_script(exported, todo))
 
 
 @export.command()
@@ -89,7 +98,7 @@ def kubernetes(
 ) -> None:
     """Patches that send the pods of the placed jobs to their nodes.
 
-    Jobs are named NAME, NAMESPACE/NAME or KIND/NAMESPACE/NAME, as `crop
+    Jobs are named "namespace/name" or "namespace/name (Kind)", as `crop
     import kubernetes` names them. Suspended Jobs get a node affinity, gated
     pods a node selector each. With INSTANCE the solution is checked first,
     and what runs on unmoved is left out.

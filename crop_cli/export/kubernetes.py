@@ -57,9 +57,14 @@ class Pods:
     exact: bool
 
     @property
+    def numbered(self) -> bool:
+        """Whether pods have an index: those of an indexed Job, unless some run already."""
+        return self.workload.kind == "Job" and not self.workload.rest
+
+    @property
     def template_patch(self) -> dict[str, Any] | None:
         """A strategic merge patch of the object; None where it has no template that may be changed."""
-        if self.workload.kind != "Job":
+        if not self.numbered:
             return None
         hosts = {"key": HOSTNAME, "operator": "In", "values": list(self.placement.nodes)}
         terms = {"nodeSelectorTerms": [{"matchExpressions": [hosts]}]}
@@ -79,10 +84,10 @@ class Pods:
         """A patch of one pod, strategic merge or merge."""
         return {"spec": {"nodeSelector": {HOSTNAME: self.nodes[index]}}}
 
-    def selector(self, index: int) -> str:
-        """Labels of one pod; of all pods of the job where its kind does not number them."""
-        label = f"{LABELS[self.workload.kind]}={self.workload.name}"
-        return f"{label},{INDEX}={index}" if self.workload.kind == "Job" else label
+    def selector(self, index: int) -> list[str]:
+        """Options of kubectl that select one pod; all that have no node where they are not numbered."""
+        label = f"--selector={LABELS[self.workload.kind]}={self.workload.name}"
+        return [f"{label},{INDEX}={index}"] if self.numbered else [label, "--field-selector=spec.nodeName="]
 
     def commands(self) -> Iterator[str]:
         """Lines of shell: the template's patch, then one for each gated pod."""
@@ -95,9 +100,9 @@ class Pods:
             if self.workload.kind == "Pod":
                 yield shlex.join(["kubectl", "patch", "pod", self.workload.name, *space, patch])
                 continue
-            find = ["kubectl", "get", "pods", *space, f"--selector={self.selector(index)}", "--output=name"]
+            find = ["kubectl", "get", "pods", *space, *self.selector(index), "--output=name"]
             # Pods without an index are alike: each command takes the one of its place in the list.
-            nth = "" if self.workload.kind == "Job" else f" | sort -V | sed -n {index + 1}p"
+            nth = "" if self.numbered else f" | sort -V | sed -n {index + 1}p"
             yield f"{shlex.join(find)}{nth} | xargs -I{{}} {shlex.join(['kubectl', 'patch', '{}', *space, patch])}"
 
 

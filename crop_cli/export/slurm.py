@@ -23,13 +23,14 @@ from typing import Any
 from crop_cli.errors import Defect, InputError, UsageError
 from crop_cli.export.placed import Exported, Placement, one_line
 from crop_cli.model.findings import quoted
+from crop_cli.model.instance import Job
 from crop_cli.names import folded
 
 DEFAULT_SCRIPT = "./{job}.sh"
 """Batch script of a job that is not in the queue yet."""
 
-_QUEUED = re.compile(r"(?P<id>[0-9]+(?:_[0-9]+)?) (?P<name>.*)", re.DOTALL)
-"""How the importer names a job of a live queue: its Slurm number, a blank, its name there."""
+_QUEUED = re.compile(r"(?P<id>[0-9]+(?:_[0-9]+|\+[0-9]+)?)(?:-(?P<name>.*))?", re.DOTALL)
+"""How `crop import slurm` names a job of a live queue: its number as squeue prints it, a dash, its name there."""
 
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -56,7 +57,7 @@ class Command:
     first: list[str]
 
 
-def commands(exported: Exported, script: str = DEFAULT_SCRIPT) -> list[Command]:
+def commands(exported: Exported, script: str = DEFAULT_SCRIPT, *, queued: bool | None = None) -> list[Command]:
     """One command per job that starts or moves, in the order of the solution.
 
     Parameters
@@ -65,6 +66,8 @@ def commands(exported: Exported, script: str = DEFAULT_SCRIPT) -> list[Command]:
         What is placed.
     script
         Path of the batch script of a job that is not in the queue; "{job}" stands for the job's name.
+    queued
+        Whether names that begin with a number are those of jobs in the queue. None: if all names do.
 
     Raises
     ------
@@ -74,29 +77,31 @@ def commands(exported: Exported, script: str = DEFAULT_SCRIPT) -> list[Command]:
         If a running job that is none of Slurm's is to move, or one is to move onto different numbers of GPUs.
     """
     _check_nodes(exported)
-    return [_command(p, script) for p in exported.placements if p.change != "stays"]
+    if queued is None:
+        names = [*(p.name for p in exported.placements), *(row.job for row in exported.solution.unplaced)]
+        queued = all(_QUEUED.fullmatch(name) for name in names)
+    return [_command(p, script, queued=queued) for p in exported.placements if p.change != "stays"]
 
 
-def slurm_script(exported: Exported, script: str = DEFAULT_SCRIPT) -> str:
-    """A bash script with the commands, a comment for each job, and the jobs that wait; see `commands`."""
-    return "\n".join(_lines(exported, commands(exported, script))) + "\n"
+def slurm_script(exported: Exported, todo: list[Command]) -> str:
+    """A bash script with the commands, a comment for each job, and the jobs that run on or wait."""
+    return "\n".join(_lines(exported, todo)) + "\n"
 
 
-def slurm_json(exported: Exported, script: str = DEFAULT_SCRIPT) -> str:
-    """The same for programs: a list of jobs with node lists, GPUs and commands; see `commands`."""
-    rows = [_row(command) for command in commands(exported, script)]
-    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
+def slurm_json(todo: list[Command]) -> str:
+    """The same for programs: a list of jobs with node lists, GPUs and what is done."""
+    return json.dumps([_row(command) for command in todo], indent=1, ensure_ascii=False) + "\n"
 
 
-def _command(placement: Placement, script: str) -> Command:
-    found = _QUEUED.fullmatch(placement.name)
+def _command(placement: Placement, script: str, *, queued: bool) -> Command:
+    found = _QUEUED.fullmatch(placement.name) if queued else None
     if found is None:
         if placement.change == "moves":
             raise UsageError(f"job {quoted(placement.name)} is to move, but its name has no Slurm job number")
         file = script.replace("{job}", placement.name)
         argv = ["sbatch", f"--job-name={placement.name}", *_components(placement), file]
         return Command(placement, None, argv, [])
-    number, name = found["id"], found["name"]
+    number, name = found["id"], found["name"] or ""
     if placement.even:
         (count, nodes), *_ = placement.by_count()
         where = [str(len(nodes)), str(count), _node_list(nodes)]
@@ -118,9 +123,15 @@ def _components(placement: Placement) -> list[str]:
         options += [":"] if options else []
         options += [f"--nodes={len(nodes)}", f"--nodelist={_node_list(nodes)}", f"--gpus-per-node={count}"]
         if placement.job is not None:
-            cores = placement.job.resources_per_gpu.get("cpu", 0.0)
-            options += [f"--cpus-per-gpu={round(cores)}"] if cores >= 1 and cores == round(cores) else []
+            options += _demands(placement.job)
     return options
+
+
+def _demands(job: Job) -> list[str]:
+    """Cores and memory of a GPU, by the names that `crop import slurm` gives to them; Slurm knows whole cores only."""
+    cores, gib = job.resources_per_gpu.get("cpu", 0.0), job.resources_per_gpu.get("memory_gib", 0.0)
+    options = [f"--cpus-per-gpu={round(cores)}"] if cores >= 1 and cores == round(cores) else []
+    return [*options, f"--mem-per-gpu={int(gib * 1024)}M"] if gib * 1024 >= 1 else options
 
 
 def _node_list(names: list[str]) -> str:

@@ -23,16 +23,28 @@ LABELS = {
 }
 """Label by which each kind's pods are found; its value is the object's name. A `Pod` is found by its own name."""
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_NAME = re.compile(
+    r"(?:(?P<namespace>[a-z0-9][-a-z0-9]*)/)?(?P<name>[a-z0-9][-a-z0-9.]*)"
+    r"(?: \((?P<kind>[A-Z]\w*)\))?(?P<rest> \(rest\))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Kind, namespace ("" where none is known) and name of what a job is in Kubernetes."""
+    """What a job is in Kubernetes.
+
+    Attributes
+    ----------
+    kind, namespace, name
+        Of the object; namespace "" where none is known.
+    rest
+        Whether only those of its pods are meant that have no node yet.
+    """
 
     kind: str
     namespace: str
     name: str
+    rest: bool = False
 
     @property
     def in_namespace(self) -> list[str]:
@@ -41,12 +53,12 @@ class Workload:
 
 
 def workload_of(job: str, kind: str) -> Workload:
-    """Read a job's name: NAME, NAMESPACE/NAME or KIND/NAMESPACE/NAME (KIND also in the middle).
+    """Read a job's name as `crop import kubernetes` gives it: "namespace/name", at times "(Kind)" or "(rest)" after it.
 
     Parameters
     ----------
     job
-        The name.
+        The name; one without a namespace will do.
     kind
         Where the name tells none.
 
@@ -55,15 +67,14 @@ def workload_of(job: str, kind: str) -> Workload:
     UsageError
         If the kind is unknown.
     InputError
-        If namespace or name is none of Kubernetes's: the job does not come from there.
+        If the name is none of these: the job does not come from Kubernetes.
     """
-    if kind not in (*LABELS, "Pod"):
-        raise UsageError(f"kind {quoted(kind)} is unknown; these are known: Pod, {', '.join(LABELS)}")
-    parts = job.split("/")
-    named = next((part for part in parts[:2] if part in LABELS or part == "Pod"), None) if len(parts) == 3 else None
-    if named is not None:
-        parts.remove(named)
-    if len(parts) > 2 or not all(_NAME.fullmatch(part) for part in parts):
-        expected = "NAME, NAMESPACE/NAME or KIND/NAMESPACE/NAME of an object in Kubernetes"
+    found = _NAME.fullmatch(job)
+    if found is None:
+        expected = '"name" or "namespace/name" of an object in Kubernetes, maybe with " (Kind)"'
         raise InputError("solution", [Defect("$.placements[].job", quoted(job), expected)])
-    return Workload(named or kind, parts[0] if len(parts) == 2 else "", parts[-1])
+    kind = found["kind"] or kind
+    if kind not in (*LABELS, "Pod"):
+        known = ", ".join(["Pod", *LABELS])
+        raise UsageError(f"kind {quoted(kind)} of job {quoted(job)} is unknown; these are known: {known}")
+    return Workload(kind, found["namespace"] or "", found["name"], found["rest"] is not None)

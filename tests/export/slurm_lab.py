@@ -13,6 +13,10 @@ ROOT = Path(__file__).parents[2]
 LAB = Path(os.environ.get("CROP_SHARED", ROOT.parent / "shared")) / "tools" / "slurm_lab"
 SIZE = ("--racks", "2", "--nodes-per-rack", "2", "--gpus-per-node", "8")
 
+_JOB = re.compile(
+    r"JobId=(?P<id>[0-9]+)(?: ArrayJobId=(?P<array>[0-9]+) ArrayTaskId=(?P<task>[0-9]+))?"
+    r"(?: HetJobId=(?P<het>[0-9]+) HetJobOffset=[0-9]+)? JobName=(?P<name>.*?)(?: HetJobIdSet=\S+)? UserId="
+)
 _ALLOCATED = re.compile(r" Nodes=(\S+) CPU_IDs=\S* Mem=\S* GRES=gpu:(?:[^:(]+:)?([0-9]+)")
 
 
@@ -29,17 +33,24 @@ def run(script: str) -> str:
     return done.stdout
 
 
-def allocated(details: str) -> dict[str, dict[str, int]]:
-    """GPUs per node of every running job by its name, from `scontrol --details --oneliner show job`.
+def allocated(details: str, *, key: str = "name") -> dict[str, dict[str, int]]:
+    """GPUs per node of every running job, from `scontrol --details --oneliner show job`.
 
-    The components of a heterogeneous job are added up.
+    Parameters
+    ----------
+    details
+        What it printed.
+    key
+        What the jobs are told apart by: "name" or "id". The components of a heterogeneous job are added up.
     """
     found: dict[str, dict[str, int]] = {}
     for line in details.splitlines():
-        name = re.search(r"JobName=(.*?)(?: HetJobIdSet=\S+)? UserId=", line)
-        if name is None or "JobState=RUNNING" not in line:
+        if "JobState=RUNNING" not in line:
             continue
-        nodes = found.setdefault(name[1], {})
+        told = _JOB.search(line)
+        assert told is not None, line
+        number = f"{told['array']}_{told['task']}" if told["array"] else told["het"] or told["id"]
+        nodes = found.setdefault(told["name"] if key == "name" else number, {})
         for names, count in _ALLOCATED.findall(line):
             for node in expand(names):
                 nodes[node] = nodes.get(node, 0) + int(count)

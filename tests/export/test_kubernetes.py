@@ -37,7 +37,7 @@ def _hosts(document: dict[str, Any]) -> list[str]:
 def test_every_document_is_a_partial_job(tmp_path: Path) -> None:
     """The stream is YAML; each document names its Job and nothing but the node affinity of its template."""
     data = solved.instance(
-        [{"name": "ml/bert", "gpus": 16}, {"name": "JobSet/ml/t5", "gpus": 4}, {"name": "x", "gpus": 4}]
+        [{"name": "ml/bert", "gpus": 16}, {"name": "ml/t5 (JobSet)", "gpus": 4}, {"name": "x", "gpus": 4}]
     )
     exported = solved.exported(tmp_path, data)
     documents = list(yaml.safe_load_all(kubernetes_yaml(exported, pods_of(exported))))
@@ -53,7 +53,7 @@ def test_every_document_is_a_partial_job(tmp_path: Path) -> None:
 def test_comments_alone_are_no_document(tmp_path: Path) -> None:
     """A job without a template to patch adds comments only."""
     exported = solved.exported(
-        tmp_path, solved.instance([{"name": "JobSet/ml/t5", "gpus": 4}, {"name": "a", "gpus": 4}])
+        tmp_path, solved.instance([{"name": "ml/t5 (JobSet)", "gpus": 4}, {"name": "a", "gpus": 4}])
     )
     text = kubernetes_yaml(exported, pods_of(exported))
     assert [document["metadata"]["name"] for document in yaml.safe_load_all(text)] == ["a"]
@@ -131,10 +131,17 @@ def test_commands_keep_their_arguments_together(tmp_path: Path) -> None:
 
 def test_a_pod_is_patched_by_its_name(tmp_path: Path) -> None:
     """A job that is a single pod has one command and no template."""
-    (pods,) = _made(tmp_path, [{"name": "Pod/ml/one", "gpus": 2}])
+    (pods,) = _made(tmp_path, [{"name": "ml/one (Pod)", "gpus": 2}])
     (command,) = pods.commands()
     assert shlex.split(command)[:4] == ["kubectl", "patch", "pod", "one"]
     assert pods.document is None
+
+
+def test_of_a_job_that_runs_in_part_only_pods_are_patched(tmp_path: Path) -> None:
+    """Its template may not be changed any more, and indices tell nothing about which pods wait."""
+    (pods,) = _made(tmp_path, [{"name": "ml/bert (rest)", "gpus": 16}])
+    assert pods.document is None
+    assert all("--field-selector=spec.nodeName=" in command for command in pods.commands())
 
 
 def test_programs_get_a_list(tmp_path: Path) -> None:
@@ -149,16 +156,17 @@ def test_programs_get_a_list(tmp_path: Path) -> None:
     [
         ("bert", Workload("Job", "", "bert")),
         ("ml/bert", Workload("Job", "ml", "bert")),
-        ("PyTorchJob/ml/bert-7", Workload("PyTorchJob", "ml", "bert-7")),
-        ("ml/JobSet/t5", Workload("JobSet", "ml", "t5")),
+        ("ml/bert-7 (PyTorchJob)", Workload("PyTorchJob", "ml", "bert-7")),
+        ("ml/t5 (rest)", Workload("Job", "ml", "t5", rest=True)),
+        ("ml/t5 (JobSet) (rest)", Workload("JobSet", "ml", "t5", rest=True)),
     ],
 )
 def test_names_tell_kind_and_namespace(job: str, workload: Workload) -> None:
-    """One, two or three parts."""
+    """Forms in which the importer names jobs."""
     assert workload_of(job, "Job") == workload
 
 
-@pytest.mark.parametrize("job", ["17 bert", "a/b/c", "ml/", "Bert", "-x", "a,b"])
+@pytest.mark.parametrize("job", ["17 bert", "a/b/c", "a (job)", "ml/", "Bert", "-x", "a,b"])
 def test_names_of_other_systems_are_refused(job: str) -> None:
     """What Kubernetes would not take as a name is an error, not a broken label selector."""
     with pytest.raises(InputError):

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from crop_cli.errors import InputError, UsageError
-from crop_cli.export.placed import read_exported
-from crop_cli.export.slurm import commands, slurm_json, slurm_script
+from crop_cli.export.placed import Exported, read_exported
+from crop_cli.export.slurm import DEFAULT_SCRIPT, commands, slurm_json, slurm_script
 from tests.export import solved
 
 STAND_IN = """#!/usr/bin/env python3
@@ -48,6 +48,10 @@ def _obeyed(tmp_path: Path, script: str, queue: dict[str, dict[str, str]] | None
     return [json.loads(line) for line in said.read_text().splitlines()], done.stderr
 
 
+def _script(exported: Exported, batch: str = DEFAULT_SCRIPT, *, queued: bool | None = None) -> str:
+    return slurm_script(exported, commands(exported, batch, queued=queued))
+
+
 def _queued(name: str, state: str = "PENDING", reason: str = "Priority", show: str = "") -> dict[str, str]:
     return {"%T": state, "%j": name, "%r": reason, "show": f"JobId=1 {show}"}
 
@@ -60,19 +64,19 @@ AWKWARD = 'it\'s $HOME; `a` "name" \\ #x'
 
 
 def test_an_even_split_is_one_request(tmp_path: Path) -> None:
-    """Nodes, their number and the GPUs of each are fixed; cores per GPU are asked for."""
-    data = solved.instance([_job("bert", 16, resources_per_gpu={"cpu": 4})])
+    """Nodes, their number and the GPUs of each are fixed; cores and memory per GPU are asked for."""
+    data = solved.instance([_job("bert", 16, resources_per_gpu={"cpu": 4, "memory_gib": 2.5})])
     for node in data["cluster"]["nodes"]:
-        node["resources"] = {"cpu": 64}
-    said, _ = _obeyed(tmp_path, slurm_script(solved.exported(tmp_path, data)))
-    options = ["--nodes=2", "--nodelist=n[1-2]", "--gpus-per-node=8", "--cpus-per-gpu=4"]
+        node["resources"] = {"cpu": 64, "memory_gib": 64}
+    said, _ = _obeyed(tmp_path, _script(solved.exported(tmp_path, data)))
+    options = ["--nodes=2", "--nodelist=n[1-2]", "--gpus-per-node=8", "--cpus-per-gpu=4", "--mem-per-gpu=2560M"]
     assert said == [["sbatch", "--job-name=bert", *options, "./bert.sh"]]
 
 
 def test_an_uneven_split_is_a_heterogeneous_job(tmp_path: Path) -> None:
     """One component per number of GPUs, most first."""
     data = solved.instance([_job("odd", 13)], {"a": 8, "b": 5})
-    said, _ = _obeyed(tmp_path, slurm_script(solved.exported(tmp_path, data)))
+    said, _ = _obeyed(tmp_path, _script(solved.exported(tmp_path, data)))
     first = ["--nodes=1", "--nodelist=a", "--gpus-per-node=8"]
     assert said == [
         ["sbatch", "--job-name=odd", *first, ":", "--nodes=1", "--nodelist=b", "--gpus-per-node=5", "./odd.sh"]
@@ -81,8 +85,8 @@ def test_an_uneven_split_is_a_heterogeneous_job(tmp_path: Path) -> None:
 
 def test_names_reach_slurm_as_they_are(tmp_path: Path) -> None:
     """Blanks, quotes and what a shell would expand are part of the name."""
-    exported = solved.exported(tmp_path, solved.instance([_job(AWKWARD, 8), _job("99 " + AWKWARD, 8)]))
-    said, _ = _obeyed(tmp_path, slurm_script(exported, "jobs/{job}.sh"), {"99": _queued(AWKWARD)})
+    exported = solved.exported(tmp_path, solved.instance([_job(AWKWARD, 8), _job("99-" + AWKWARD, 8)]))
+    said, _ = _obeyed(tmp_path, _script(exported, "jobs/{job}.sh", queued=True), {"99": _queued(AWKWARD)})
     (submitted,) = [call for call in said if call[0] == "sbatch"]
     assert submitted[1] == f"--job-name={AWKWARD}"
     assert submitted[-1] == f"jobs/{AWKWARD}.sh"
@@ -100,16 +104,16 @@ def test_no_text_of_a_solution_ends_its_comment(tmp_path: Path) -> None:
     solution["placements"][0]["job"] = evil
     solution["unplaced"][0].update(job="y" + evil, reason=evil)
     file.write_text(json.dumps(solution))
-    said, _ = _obeyed(tmp_path, slurm_script(read_exported([path])))
+    said, _ = _obeyed(tmp_path, _script(read_exported([path])))
     assert [call[:2] for call in said] == [["sbatch", f"--job-name={evil}"]]
 
 
 @pytest.mark.parametrize("asked", ["gres:gpu:8", "gres/gpu:8", "gres:gpu:a100:8", "gres/gpu:3090:8"])
 def test_a_job_of_the_queue_is_updated_in_the_words_it_used(tmp_path: Path, asked: str) -> None:
     """A request with a type is updated with the type, one without it without, and a held job is released."""
-    exported = solved.exported(tmp_path, solved.instance([_job("17 bert", 16)]))
+    exported = solved.exported(tmp_path, solved.instance([_job("17-bert", 16)]))
     queue = {"17": _queued("bert", reason="JobHeldUser", show=f"NumNodes=2 TresPerJob={asked} Power=")}
-    said, _ = _obeyed(tmp_path, slurm_script(exported), queue)
+    said, _ = _obeyed(tmp_path, _script(exported), queue)
     kind = asked.split(":")[-2] + ":" if asked.count(":") > 1 and "gpu:8" not in asked else ""
     update = ["scontrol", "update", "JobId=17", "ReqNodeList=n[1-2]", "NumNodes=2-2", f"Gres=gpu:{kind}8"]
     assert [call for call in said if call[0] == "scontrol" and call[1] != "--oneliner"] == [
@@ -128,32 +132,32 @@ def test_a_job_of_the_queue_is_updated_in_the_words_it_used(tmp_path: Path, aske
 )
 def test_other_jobs_are_left_alone(tmp_path: Path, queue: dict[str, dict[str, str]], says: str) -> None:
     """A job that runs, ended, or has a number that now is another job's, is not touched, and that is said."""
-    exported = solved.exported(tmp_path, solved.instance([_job("17 bert", 16)]), with_instance=False)
-    said, told = _obeyed(tmp_path, slurm_script(exported), queue)
+    exported = solved.exported(tmp_path, solved.instance([_job("17-bert", 16)]), with_instance=False)
+    said, told = _obeyed(tmp_path, _script(exported), queue)
     assert not [call for call in said if call[0] != "squeue"]
     assert says in told
 
 
 def test_what_runs_on_is_no_command(tmp_path: Path) -> None:
     """With the instance, running jobs that stay are comments only, and jobs that wait too."""
-    data = solved.instance([_job("1 runs", 8, placement={"n1": 8}), _job("2 starts", 8), _job("3 waits", 8)])
+    data = solved.instance([_job("1-runs", 8, placement={"n1": 8}), _job("2-starts", 8), _job("3-waits", 8)])
     exported = solved.exported(tmp_path, data)
     assert [(command.slurm_id, command.argv[0]) for command in commands(exported)] in (
         [("2", "place")],
         [("3", "place")],
     )
-    assert '#   "1 runs": 8 GPUs on 1 node' in slurm_script(exported)
-    assert "# Not placed:" in slurm_script(exported)
+    assert '#   "1-runs": 8 GPUs on 1 node' in _script(exported)
+    assert "# Not placed:" in _script(exported)
 
 
 def test_a_moving_job_gives_up_its_gpus_before_others_start(tmp_path: Path) -> None:
     """All requeues come first; the mover is then sent to its new node and released."""
     data = solved.instance(
-        [_job("1 mover", 2, placement={"n1": 2}, movable=True), _job("2 big", 8)], {"n1": 8, "n2": 2}
+        [_job("1-mover", 2, placement={"n1": 2}, movable=True), _job("2-big", 8)], {"n1": 8, "n2": 2}
     )
     said, _ = _obeyed(
         tmp_path,
-        slurm_script(solved.exported(tmp_path, data)),
+        _script(solved.exported(tmp_path, data)),
         {"1": _queued("mover", show="JobState=PENDING"), "2": _queued("big")},
     )
     done = [call[1:] for call in said if call[0] == "scontrol" and call[1] != "--oneliner"]
@@ -179,9 +183,28 @@ def test_a_node_that_would_be_read_as_a_list_is_refused(tmp_path: Path) -> None:
         commands(solved.exported(tmp_path, solved.instance([_job("a", 8)], {"n1,n2": 8})))
 
 
+@pytest.mark.parametrize(
+    ("names", "queued", "ids"),
+    [
+        (["17-bert", "18_3-gpt", "19+1-het", "20"], None, ["17", "18_3", "19+1", "20"]),
+        (["17-bert", "gpt-2"], None, [None, None]),
+        (["17-bert", "gpt-2"], True, ["17", None]),
+        (["17-bert", "18"], False, [None, None]),
+    ],
+)
+def test_numbers_in_names_are_those_of_the_queue_where_all_have_one(
+    tmp_path: Path, names: list[str], queued: bool | None, ids: list[str | None]
+) -> None:
+    """A name such as "17-bert" alone does not make a job one of the queue."""
+    exported = solved.exported(tmp_path, solved.instance([_job(name, 2, weight=9 - i) for i, name in enumerate(names)]))
+    assert [command.slurm_id for command in commands(exported, queued=queued)] == ids
+
+
 def test_programs_get_a_list(tmp_path: Path) -> None:
     """The JSON form tells nodes, GPUs and what to do for each job."""
-    rows = json.loads(slurm_json(solved.exported(tmp_path, solved.instance([_job("odd", 13)], {"a": 8, "b": 5}))))
+    rows = json.loads(
+        slurm_json(commands(solved.exported(tmp_path, solved.instance([_job("odd", 13)], {"a": 8, "b": 5}))))
+    )
     assert [(row["job"], row["nodes"], row["action"], row["slurm_job_id"]) for row in rows] == [
         ("odd", {"a": 8, "b": 5}, "submit", None)
     ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 from crop_cli import api
 from crop_cli.export.placed import read_exported
-from crop_cli.export.slurm import slurm_script
+from crop_cli.export.slurm import commands, slurm_script
 from crop_cli.model.io import dump_solution
 from tests.export import slurm_lab
 
@@ -22,6 +24,19 @@ pytestmark = [
 
 SUBMIT = "sbatch --parsable --uid=alice --gid=alice -D / -o /dev/null"
 SHOW = "scontrol --details --oneliner show job"
+
+
+CROP = """
+import typer
+from crop_cli.cli.export import export
+from crop_cli.cli.import_slurm import slurm
+from crop_cli.cli.solve import solve
+app = typer.Typer()
+app.command("import-slurm")(slurm)
+app.command()(solve)
+app.add_typer(export, name="export")
+app()
+"""
 
 
 def _cluster() -> dict[str, Any]:
@@ -43,7 +58,8 @@ def _script(tmp_path: Path, jobs: list[dict[str, Any]], script: str) -> tuple[st
     solved = api.solve(instance, solver="exact")
     assert len(solved.placements) == len(jobs), solved.unplaced
     solution.write_bytes(dump_solution(solved))
-    made = slurm_script(read_exported([str(instance), str(solution)]), script)
+    exported = read_exported([str(instance), str(solution)])
+    made = slurm_script(exported, commands(exported, script))
     return made, {row.job: row.nodes for row in solved.placements}
 
 
@@ -71,16 +87,16 @@ def test_new_jobs_start_where_they_were_placed(tmp_path: Path) -> None:
 def test_jobs_of_the_queue_start_where_they_were_placed(tmp_path: Path) -> None:
     """However a held job asked for its GPUs, it runs on its nodes; an uneven one is submitted again."""
     asked = {
-        "1 per-node": (8, "-N2 --gpus-per-node=4"),
-        "2 in-all": (4, "--gpus=4"),
-        "3 typed": (8, "--gpus=a100:8"),
-        "4 per-task": (4, "--ntasks=4 --gpus-per-task=1"),
-        "5 odd": (5, "--gpus=5"),
+        "1-per-node": (8, "-N2 --gpus-per-node=4"),
+        "2-in-all": (4, "--gpus=4"),
+        "3-typed": (8, "--gpus=a100:8"),
+        "4-per-task": (4, "--ntasks=4 --gpus-per-task=1"),
+        "5-odd": (5, "--gpus=5"),
     }
     shapes: dict[str, dict[str, Any]] = {
-        "2 in-all": {"spread": {"level": "node", "max_gpus": 2}},
-        "3 typed": {"spread": {"level": "node", "max_gpus": 4}},
-        "5 odd": {"spread": {"level": "node", "max_gpus": 3}},
+        "2-in-all": {"spread": {"level": "node", "max_gpus": 2}},
+        "3-typed": {"spread": {"level": "node", "max_gpus": 4}},
+        "5-odd": {"spread": {"level": "node", "max_gpus": 3}},
     }
     jobs = [_job(name, gpus=gpus, **shapes.get(name, {})) for name, (gpus, _) in asked.items()]
     made, wanted = _script(tmp_path, jobs, "unused")
@@ -90,20 +106,20 @@ def test_jobs_of_the_queue_start_where_they_were_placed(tmp_path: Path) -> None:
         for name, (_, options) in asked.items()
     ]
     found = _run(made, "\n".join(submit), wait=25)
-    assert found == {name.partition(" ")[2]: nodes for name, nodes in wanted.items()}
+    assert found == {name.partition("-")[2]: nodes for name, nodes in wanted.items()}
 
 
 def test_a_running_job_that_moves_starts_again_where_it_is_to_go(tmp_path: Path) -> None:
     """A movable job gives way to one that needs its node, and what runs on unmoved is left alone."""
     jobs = [
-        _job("1 mover", gpus=2, placement={"r0n0": 2}, movable=True, migration_minutes=1),
-        _job("2 stayer", gpus=6, placement={"r0n1": 6}),
-        _job("3 third", gpus=8, placement={"r1n0": 8}),
-        _job("4 fourth", gpus=6, placement={"r1n1": 6}),
-        _job("5 newcomer", gpus=8, within="node"),
+        _job("1-mover", gpus=2, placement={"r0n0": 2}, movable=True, migration_minutes=1),
+        _job("2-stayer", gpus=6, placement={"r0n1": 6}),
+        _job("3-third", gpus=8, placement={"r1n0": 8}),
+        _job("4-fourth", gpus=6, placement={"r1n1": 6}),
+        _job("5-newcomer", gpus=8, within="node"),
     ]
     made, wanted = _script(tmp_path, jobs, "unused")
-    assert wanted["5 newcomer"] == {"r0n0": 8}
+    assert wanted["5-newcomer"] == {"r0n0": 8}
     runs = [
         f"{SUBMIT} -J {name} -w {node} --gpus-per-node={gpus} --wrap='sleep 600'"
         for name, node, gpus in (
@@ -115,4 +131,38 @@ def test_a_running_job_that_moves_starts_again_where_it_is_to_go(tmp_path: Path)
     ]
     held = f"{SUBMIT} -H -J newcomer -N1 --gpus-per-node=8 --wrap='sleep 600'"
     found = _run(made, "\n".join([*runs, "sleep 4", held]))
-    assert found == {name.partition(" ")[2]: nodes for name, nodes in wanted.items()}
+    assert found == {name.partition("-")[2]: nodes for name, nodes in wanted.items()}
+
+
+@pytest.mark.parametrize("given", ["solution", "instance and solution"])
+def test_from_the_live_queue_and_back(tmp_path: Path, given: str) -> None:
+    """Import, solve and export as one pipeline: what waits starts where crop placed it, what runs is left alone."""
+    (tmp_path / "crop.py").write_text(CROP)
+    python = f"PYTHONPATH={shlex.quote(str(slurm_lab.ROOT))} {shlex.quote(sys.executable)}"
+    crop, here = f"{python} {shlex.quote(str(tmp_path / 'crop.py'))}", shlex.quote(str(tmp_path))
+    wait = "--wrap='sleep 600'"
+    lines = [
+        "set -euo pipefail",
+        f"{SUBMIT} -J running -w r0n0 --gpus-per-node=2 {wait}",
+        "sleep 4",
+        f"{SUBMIT} -H -J even -N2 --gpus-per-node=4 {wait}",
+        f"{SUBMIT} -H -J whole -N1 --gpus-per-node=8 {wait}",
+        f"{SUBMIT} -H -J any --gpus=10 {wait}",
+        f"{SUBMIT} -H -J 'array job' --array=0-1 -N1 --gpus-per-node=1 {wait}",
+        f"cd {here}; scontrol -d show node >nodes; scontrol show topology >topology; scontrol -d show job >jobs",
+        f"{crop} import-slurm --nodes nodes --topology topology --jobs jobs --include-held -q -o instance.json",
+        f"cat instance.json | {crop} solve - -q -o - | tee solution.json"
+        f" | {crop} export slurm {'instance.json' if 'instance' in given else ''} - >place.sh",
+        "bash place.sh >out 2>&1 || { cat out; exit 1; }",
+        "sleep 20",
+        SHOW,
+    ]
+    found = slurm_lab.allocated(slurm_lab.run("\n".join(lines)), key="id")
+    solution = json.loads((tmp_path / "solution.json").read_text())
+    wanted = {row["job"].partition("-")[0]: row["nodes"] for row in solution["placements"]}
+    assert set(wanted) == {"1", "2", "3", "4", "5_0", "5_1"}
+    again = {
+        old: str(int(new))
+        for old, new in re.findall(r"job (\d+) \(.*\) is now .* job (\d+)", (tmp_path / "out").read_text())
+    }
+    assert found == {again.get(number, number): nodes for number, nodes in wanted.items()}
