@@ -6,6 +6,7 @@ subtracted, and their part of F is a constant. What is left to decide are the `o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -211,8 +212,14 @@ def named(problem: Problem, placement: Placement) -> dict[str, dict[str, int]]:
     return {jobs[j]: {names[n]: x for n, x in sorted(everything[j].items())} for j in sorted(everything)}
 
 
-def compile_problem(instance: Instance) -> Problem:
+def compile_problem(instance: Instance, slowdowns: Sequence[float] = ()) -> Problem:
     """Arrays of a valid instance. Call `validate` first: this does not check.
+
+    Parameters
+    ----------
+    slowdowns
+        Factors by which nodes may become slower later: for each of them the H hardware classes are repeated after those
+        in use, h + i·H being class h slowed down by `slowdowns[i − 1]`. No node is of these classes.
 
     Returns
     -------
@@ -225,6 +232,7 @@ def compile_problem(instance: Instance) -> Problem:
     capacity, used = _node_resources(nodes, resources)
     up = np.array([node.state == "up" for node in nodes], dtype=bool)
     hardware, hardware_of = _hardware(nodes)
+    hardware = _slower(hardware, slowdowns)
     link_gbps, link_of = np.unique(tree.uplink_gbps, return_inverse=True)
 
     keys: dict[object, int] = {}
@@ -323,4 +331,15 @@ def _hardware(nodes: list[Node]) -> tuple[Hardware, IntArray]:
             fabric_gbps=np.array([row[3] for row in rows], dtype=np.float64),
         ),
         hardware_of,
+    )
+
+
+def _slower(hardware: Hardware, slowdowns: Sequence[float]) -> Hardware:
+    """The classes, and each of them again for every factor."""
+    factors = np.concatenate([[1.0], np.asarray(slowdowns, dtype=np.float64)])
+    return Hardware(
+        gpu_type=hardware.gpu_type * len(factors),
+        slowdown=np.concatenate([factor * hardware.slowdown for factor in factors]),
+        gpu_link_gbps=np.tile(hardware.gpu_link_gbps, len(factors)),
+        fabric_gbps=np.tile(hardware.fabric_gbps, len(factors)),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from crop_cli.errors import UsageError
@@ -16,11 +18,14 @@ from crop_cli.solvers.greedy.guarantee import guarantee
 from crop_cli.solvers.greedy.improve import displace, fill, ruin, upgrade
 from crop_cli.solvers.greedy.lazy import PATIENCE, PureRun, run_greedy
 from crop_cli.solvers.greedy.must import impossible, make_room, place_required
+from crop_cli.solvers.greedy.quick import solve_quickly
 from crop_cli.solvers.greedy.setting import Setting
 from crop_cli.solvers.greedy.wide import WIDE, fill_wide, is_wide
 
+WHO = "the greedy"
+
 OPTIONS = ("level", "oracle")
-"""Keys of `--set`: a level's name (or "cluster"), and "greedy" or "exact"."""
+"""Keys of `--set`: a level's name (or "cluster"), and "greedy" or "exact". The greedy alone knows effort, too."""
 
 CONSTRUCT = 300_000
 """`Finder.work` after which no construction begins that the guarantee does not need: a second or two."""
@@ -66,8 +71,11 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
     UsageError
         An option that it does not know.
     """
+    quick, request = _effort(request)
     forced, exact = read_options(problem, request)
     proof = impossible(problem)
+    if proof is None and quick:
+        return solve_quickly(problem, budget)
     if proof is not None:
         return Answer(None, "proved", infeasible=True, seconds={"solve": budget.elapsed}, notes=(proof,))
     started = budget.elapsed
@@ -75,13 +83,10 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
     # Arranging thousands of domains takes long: on so many nodes only who asks for a level gets it, and a guarantee.
     wide = is_wide(problem) and forced is None and not exact
     fitting = None if wide else deepest_fit(problem, setting.finder, setting.likeness, budget.part(PREPARE))
-    depth = (
-        forced
-        if forced is not None
-        else choose_depth(problem, fitting)
-        if fitting is not None
-        else problem.tree.max_depth
-    )
+    if forced is not None:
+        depth = forced
+    else:
+        depth = problem.tree.max_depth if fitting is None else choose_depth(problem, fitting)
     built = budget.elapsed
     base = place_required(setting)
     runs = _construct(setting, base, depth, exact, request, wide=wide)
@@ -100,7 +105,7 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
     return Answer(setting.best, reason, guarantee=strongest(claims), seconds=seconds)
 
 
-def read_options(problem: Problem, request: Request, who: str = "the greedy") -> tuple[int | None, bool]:
+def read_options(problem: Problem, request: Request, who: str = WHO) -> tuple[int | None, bool]:
     """Depth of the level asked for (None: the solver's choice), and whether arrangements are to be exact.
 
     Raises
@@ -110,7 +115,8 @@ def read_options(problem: Problem, request: Request, who: str = "the greedy") ->
     """
     unknown = sorted(set(request.options) - set(OPTIONS))
     if unknown:
-        raise UsageError(f"{who} has no option {unknown[0]!r}; it knows {', '.join(OPTIONS)}")
+        known = ", ".join((*OPTIONS, "effort") if who == WHO else OPTIONS)
+        raise UsageError(f"{who} has no option {unknown[0]!r}; it knows {known}")
     level = request.options.get("level")
     depths = {ROOT_NAME: 0, **{name: depth for depth, name in enumerate(problem.tree.levels, 1)}}
     if level is not None and level not in depths:
@@ -119,6 +125,15 @@ def read_options(problem: Problem, request: Request, who: str = "the greedy") ->
     if oracle not in ("greedy", "exact"):
         raise UsageError(f"oracle {oracle!r} is neither 'greedy' nor 'exact'")
     return None if level is None else depths[level], oracle == "exact"
+
+
+def _effort(request: Request) -> tuple[bool, Request]:
+    """Whether one construction is asked for, and the request without that option."""
+    effort = request.options.get("effort", "full")
+    if effort not in ("full", "quick"):
+        raise UsageError(f"effort {effort!r} is neither 'full' nor 'quick'")
+    options = {key: value for key, value in request.options.items() if key != "effort"}
+    return effort == "quick", replace(request, options=options)
 
 
 def _pure_runs(setting: Setting, depth: int, exact: bool, seed: int) -> list[PureRun]:

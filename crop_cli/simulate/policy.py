@@ -1,0 +1,200 @@
+"""What a scheduling round does: the window of the queue, what the solver may see, and what it answers."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from crop_cli.errors import BackendError
+from crop_cli.model.problem import Counts, FloatArray, Placement, Problem
+from crop_cli.simulate.cluster import SimCluster
+from crop_cli.simulate.jobs import SimJob
+from crop_cli.simulate.queue import Queue
+from crop_cli.simulate.settings import DAY, Policy
+from crop_cli.solvers import registry
+from crop_cli.solvers.contract import Budget, Event, Request, Solver
+
+SHAPE = 0.94
+"""Of the Gamma prior of failure rates: how uneven nodes are (negative binomial fit of 400 servers over 348 days,
+InfiniteHBD fault trace, SIGCOMM 2025). The prior's mean is the rate of the whole cluster so far."""
+
+ROUND_LIMIT_S = 60.0
+"""Wall clock that a solver may take in one round."""
+
+
+@dataclass(slots=True)
+class Scheduler:
+    """A policy at work.
+
+    Attributes
+    ----------
+    failures, watched_s
+        (N) failures seen so far, and seconds that every node has been watched: what rates are estimated from.
+    last_failure
+        (N) time of the last failure, −inf before.
+    decisions, decision_s, longest_s
+        Rounds that asked the solver, and their wall clock: in all and at most.
+    """
+
+    problem: Problem
+    policy: Policy
+    seed: int
+    solver: Solver
+    options: dict[str, str]
+    failures: FloatArray
+    last_failure: FloatArray
+    decisions: int = 0
+    decision_s: float = 0.0
+    longest_s: float = 0.0
+    empty: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.empty = np.zeros_like(self.problem.failures)
+
+    @classmethod
+    def of(cls, problem: Problem, policy: Policy, seed: int) -> Scheduler:
+        """Load the solver.
+
+        Raises
+        ------
+        UsageError, BackendError
+            If there is none of that name, or it is not installed.
+        """
+        engine = registry.find(policy.solver)
+        engine.require()
+        options = dict(policy.options)
+        if engine.name == "greedy" and policy.migrations == 0:
+            options.setdefault("effort", "quick")
+        n = problem.n_nodes
+        return cls(problem, policy, seed, engine.load(), options, np.zeros(n), np.full(n, -np.inf))
+
+    def note_failure(self, node: int, now: float) -> None:
+        """A node failed."""
+        self.failures[node] += 1
+        self.last_failure[node] = now
+
+    def decide(self, now: float, queue: Queue, cluster: SimCluster) -> list[tuple[SimJob, Counts]]:
+        """Waiting jobs that start now, with their places, and running ones that move.
+
+        Raises
+        ------
+        BackendError
+            If the solver gives a job a place that is none.
+        """
+        room = self._room(now, cluster)
+        started: list[tuple[SimJob, Counts]] = []
+        if not self.policy.backfill:
+            for job in queue.first(len(queue)):
+                found = self._place([job], [], room, now, cluster) if job.gpus <= room.free[:, 0].sum() else []
+                if not found:
+                    break
+                room.take(self.problem, *found[0])
+                started += found
+            return started
+        free = float(room.free[:, 0].sum())
+        window = [job for job in queue.first(self.policy.window) if job.gpus <= free]
+        movable = self._movable(cluster) if window and self.policy.migrations else []
+        return self._place(window, movable, room, now, cluster) if window else []
+
+    def _place(
+        self, window: list[SimJob], movable: list[SimJob], room: Room, now: float, cluster: SimCluster
+    ) -> list[tuple[SimJob, Counts]]:
+        problem = self._seen(window, movable, room, now, cluster)
+        request = Request(seed=self.seed, options=self.options)
+        began = time.perf_counter()
+        answer = self.solver(problem, request, Budget(ROUND_LIMIT_S), _ignore)
+        spent = time.perf_counter() - began
+        self.decisions, self.decision_s = self.decisions + 1, self.decision_s + spent
+        self.longest_s = max(self.longest_s, spent)
+        placement = answer.placement or {}
+        self._check(problem, placement)
+        members = {job.index: job for job in [*window, *movable]}
+        return [
+            (members[j], counts)
+            for j, counts in sorted(placement.items())
+            if j in members and counts != members[j].counts
+        ]
+
+    def _room(self, now: float, cluster: SimCluster) -> Room:
+        """What is free for who reacts as this policy does."""
+        usable = cluster.up.copy()
+        if self.policy.reaction == "exclude":
+            usable &= ~cluster.slow & (self.last_failure < now - 3600.0 * self.policy.quarantine_hours)
+        free = np.where(usable[:, None], np.maximum(cluster.free, 0.0), 0.0)
+        return Room(free, np.maximum(cluster.limits - cluster.reserved, 0.0))
+
+    def _movable(self, cluster: SimCluster) -> list[SimJob]:
+        """The running jobs that run least efficiently, and have not just been moved."""
+        ranked = sorted(cluster.running.values(), key=lambda job: (job.rate, job.index))
+        healthy = [job for job in ranked if job.rate > 0 and all(cluster.up[n] for n in job.counts)]
+        return healthy[: self.policy.migrations]
+
+    def _seen(
+        self, window: list[SimJob], movable: list[SimJob], room: Room, now: float, cluster: SimCluster
+    ) -> Problem:
+        """The problem of one round, as the policy sees the cluster."""
+        base, aware = self.problem, self.policy.reaction == "aware"
+        free, uplink_free = room.free, room.uplink_free
+        must = np.zeros(base.n_jobs, dtype=bool)
+        cost = base.migration_cost
+        if movable:
+            free, uplink_free, cost = free.copy(), uplink_free.copy(), cost.copy()
+            horizon = base.instance.objective.horizon_minutes
+            for job in movable:
+                must[job.index] = True
+                for n, x in job.counts.items():
+                    free[n] += x * base.kind(job.index).demand
+                assert job.vertices is not None and job.reserved is not None
+                uplink_free[job.vertices] += job.reserved
+                minutes = base.instance.jobs[job.index].migration_minutes or self.policy.migration_minutes
+                cost[job.index] = job.weight * job.gpus * minutes / horizon
+        return replace(
+            base,
+            free=free,
+            uplink_free=uplink_free,
+            failures=self.rates(now) if aware else self.empty,
+            hardware_of=cluster.hardware_of if aware else base.hardware_of,
+            up=cluster.up,
+            current={job.index: job.counts for job in movable},
+            must_place=must,
+            migration_cost=cost,
+            open_jobs=np.array(sorted(job.index for job in [*window, *movable]), dtype=np.int64),
+        )
+
+    def rates(self, now: float) -> FloatArray:
+        """(N) failures per day, estimated from what happened so far: Gamma prior, Poisson counts."""
+        days = max(now / DAY, 1e-9)
+        fleet = (float(self.failures.sum()) + 0.5) / (self.problem.n_nodes * days + 1.0)
+        rates: FloatArray = (SHAPE + self.failures) / (SHAPE / fleet + days)
+        return rates
+
+    def _check(self, problem: Problem, placement: Placement) -> None:
+        """No gang in parts, no GPU twice: solvers are guests here."""
+        free = problem.free.copy()
+        for job, counts in placement.items():
+            if sum(counts.values()) != problem.kind(job).k:
+                raise BackendError(f"{self.policy.solver} placed a part of job {problem.job_names[job]!r}")
+            for n, x in counts.items():
+                free[n] -= x * problem.kind(job).demand
+        if (free < -problem.node_slack).any():
+            node = problem.node_names[int(np.flatnonzero((free < -problem.node_slack).any(axis=1))[0])]
+            raise BackendError(f"{self.policy.solver} put more on node {node!r} than it has room for")
+
+
+@dataclass(slots=True)
+class Room:
+    """What a round may take: (N, R) resources and (V) Gbit/s."""
+
+    free: FloatArray
+    uplink_free: FloatArray
+
+    def take(self, problem: Problem, job: SimJob, counts: Counts) -> None:
+        """Occupy a place; the uplinks are looked at again when it has started."""
+        for n, x in counts.items():
+            self.free[n] -= x * problem.kind(job.index).demand
+
+
+def _ignore(event: Event) -> None:
+    """Nobody listens to a round."""
