@@ -116,7 +116,7 @@ def test_resume(bench: Run, folder: Path) -> None:
 
 def test_the_order_of_settings_does_not_matter(bench: Run) -> None:
     """A bench whose --set options come in another order asks the same question."""
-    settings = ["--set", "first-fit.order=priority", "--set", "greedy.improve=no"]
+    settings = ["--set", "first-fit.order=priority", "--set", "greedy.level=node"]
     solvers = ["--solver", "greedy", "--solver", "first-fit"]
     bench(*solvers, *settings)
     again = bench(*solvers, *settings[2:], *settings[:2], "--resume")
