@@ -15,6 +15,9 @@ from crop_cli.sources.profiles import ANY, Profile, Profiles, measured_type
 LARGE, LARGE_MB = 64, 1000
 """From so many GPUs on a job trains a model that exchanges at least so many megabytes, if one is known."""
 
+MOST_JOBS = 500_000
+"""Jobs of an instance at most."""
+
 _BATCH = re.compile(r"-b\d+$")
 
 
@@ -94,7 +97,7 @@ def draw_sizes(draw: Draw, shares: Mapping[int, float], free: int, ask: Ask, lar
     Raises
     ------
     UsageError
-        If the smallest size is too large for the cluster.
+        If the smallest size is too large for the cluster, or if there are more than `MOST_JOBS`.
     """
     fitting = {size: share for size, share in shares.items() if size <= largest}
     if not fitting:
@@ -109,7 +112,20 @@ def draw_sizes(draw: Draw, shares: Mapping[int, float], free: int, ask: Ask, lar
             size = max(size for size in fitting if size <= rest)
         sizes.append(size)
         rest -= size
+        require_few(len(sizes))
     return sizes
+
+
+def require_few(jobs: int) -> None:
+    """Refuse more than `MOST_JOBS`.
+
+    Raises
+    ------
+    UsageError
+        If there are more.
+    """
+    if jobs > MOST_JOBS:
+        raise UsageError(f"that makes more than {MOST_JOBS} jobs: ask for fewer --nodes or a lower --load")
 
 
 def draft_jobs(draw: Draw, sizes: list[int], models: Models) -> list[DraftJob]:

@@ -16,11 +16,11 @@ from crop_cli.sources.fabric import Fabric, load_fabric
 from crop_cli.sources.generate import families, origins
 from crop_cli.sources.generate.draw import Draw
 from crop_cli.sources.generate.families import Made
-from crop_cli.sources.generate.jobs import Ask
+from crop_cli.sources.generate.jobs import MOST_JOBS, Ask
 from crop_cli.sources.generate.origins import Origin
 from crop_cli.sources.profiles import ANY, Profiles, load_profiles
 
-MOST_NODES, MOST_JOBS, MOST_LOAD, MOST_SEED = 50_000, 500_000, 10.0, 2**31 - 1
+MOST_NODES, MOST_LOAD, MOST_SEED = 50_000, 10.0, 2**31 - 1
 
 LOAD = 1.1
 """GPUs that the jobs ask for over the free ones, unless told otherwise: some have to wait."""

@@ -27,10 +27,13 @@ from crop_cli.model.instance import Job, Node
 from crop_cli.sources.draft import DraftJob
 from crop_cli.sources.generate.clusters import Cluster
 from crop_cli.sources.generate.draw import Draw
-from crop_cli.sources.generate.jobs import Ask
+from crop_cli.sources.generate.jobs import Ask, require_few
 
-MOST_ROWS = 16
-"""Nodes of a block at most: 1 − (1 − 1/16)^16 is 0.644, 1 − 1/e is 0.632."""
+MOST_ROWS, MOST_ROWS_LARGE, LARGE = 16, 8, 1024
+"""Nodes of a block at most, and of one in a cluster of more than 1,024 nodes, where there are fewer jobs to a node so.
+
+1 − (1 − 1/16)^16 is 0.644, 1 − (1 − 1/8)^8 is 0.656, 1 − 1/e is 0.632.
+"""
 
 LESS = 1e-3
 """What the wide jobs are worth less than a tie, relatively: the greedy's choice is no accident."""
@@ -51,7 +54,8 @@ def block_size(nodes: int) -> int:
         raise UsageError(
             f"--nodes: {nodes} is too few for this family, which needs 2 (on one node the greedy is exact)"
         )
-    return min(range(min(nodes, MOST_ROWS), 1, -1), key=lambda m: _greedy_value(nodes, m) / _optimum(nodes, m))
+    most = min(nodes, MOST_ROWS if nodes <= LARGE else MOST_ROWS_LARGE)
+    return min(range(most, 1, -1), key=lambda m: _greedy_value(nodes, m) / _optimum(nodes, m))
 
 
 def row_values(m: int) -> list[float]:
@@ -91,12 +95,13 @@ def grid(ask: Ask, draw: Draw, *, pieces: bool = False) -> tuple[Cluster, list[D
     """Blocks of m nodes and their jobs, in random order; with `pieces`, each wide job is m jobs of one GPU."""
     m = block_size(ask.nodes)
     blocks, over = divmod(ask.nodes, m)
+    require_few(blocks * m * (2 * m if pieces else m + 1))
     # The search for a node's best jobs takes them in the order of their needs: row 1 comes first.
     rows = [f"row{m + 1 - t:02d}" for t in range(1, m + 1)]
     resources = {"slots": float(m), **dict.fromkeys(sorted(rows), float(m + 1))}
     cluster = Cluster(["node"])
     cluster.nodes += [Node(name=f"n{n}", gpus=2 * m, resources=resources) for n in range(1, ask.nodes + 1)]
-    jobs = []
+    jobs: list[DraftJob] = []
     for row, value in zip(rows, row_values(m), strict=True):
         needs = {row: 1.0, "slots": 1.0}
         jobs += [_job(f"{row}-{n}", 1, value, needs) for n in range(1, blocks * m + 1)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,8 @@ from crop_cli.cli.generate import generate
 from crop_cli.cli.main import Commands
 from crop_cli.model.io import load_instance, read_instance
 from crop_cli.sources.generate.registry import FAMILIES
+
+PAGE = (Path(__file__).parents[3] / "docs" / "generate.md").read_text(encoding="utf-8")
 
 app = typer.Typer(cls=Commands, pretty_exceptions_enable=False)
 app.command()(generate)
@@ -84,3 +89,19 @@ def test_a_bad_table_of_models_is_bad_input(tmp_path: Path) -> None:
     table.write_text("model,seconds\n")
     result = run("rail", "--models", str(table))
     assert result.exit_code == 3 and "bad.csv: line 1" in result.stderr
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_page_has_an_example_of_every_family(family: str) -> None:
+    """Each family's row in docs/generate.md has a command that works."""
+    row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{family}` |"))
+    command = re.findall(r"`crop generate ([^`]*)`", row)[-1]
+    assert command.split()[0] == family
+    result = run(*command.split(), "-q")
+    assert result.exit_code == 0 and read_instance(result.stdout_bytes, "-").warnings == []
+
+
+def test_the_command_loads_nothing_heavy() -> None:
+    """Importing it for --help or completion must not load numpy."""
+    code = "import sys, crop_cli.cli.generate; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -113,6 +113,13 @@ def test_values_out_of_range_are_refused(arguments: dict[str, float], option: st
     assert str(caught.value).startswith(option)
 
 
+@pytest.mark.parametrize(("family", "load"), [("philly-mix", 10.0), ("tight-pieces", None)])
+def test_more_jobs_than_a_file_should_hold_are_refused(family: str, load: float | None) -> None:
+    """Large clusters with a high load would have millions of jobs."""
+    with pytest.raises(UsageError, match="500000 jobs"):
+        generate(family, MOST_NODES, load)
+
+
 def test_a_family_with_its_own_load_takes_none() -> None:
     """The tight family has jobs for exactly its GPUs."""
     for given in ({"load": 1.0}, {"jobs": 5}):
