@@ -43,7 +43,9 @@ def trace_schema() -> Schema:
     schema, structs = _described(Trace, TRACE_TEXT, "crop trace")
     _add_limits(structs)
     _add_job_rules(structs["TraceJob"])
-    structs["TraceJob"]["name"]["minLength"] = 1
+    job = structs["TraceJob"]
+    job["name"]["minLength"] = 1
+    job["placement"] = {"type": "null", "default": None, "description": job["placement"]["description"]}
     return schema
 
 

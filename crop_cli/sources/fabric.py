@@ -9,6 +9,7 @@ import msgspec
 from crop_cli.errors import Defect, InputError, UsageError
 from crop_cli.model.files import read_bytes
 from crop_cli.model.instance import Node, Switch
+from crop_cli.model.limits import LIMITS
 from crop_cli.names import one
 
 DEFAULT = "a100-ib"
@@ -54,9 +55,16 @@ def load_fabric(name: str) -> Fabric:
     if not name.endswith(".json"):
         raise UsageError(f"--fabric: there is no fabric {name!r} (expected {one(list(known))}, or a .json file)")
     try:
-        return msgspec.json.decode(read_bytes(name), type=Fabric)
+        fabric = msgspec.json.decode(read_bytes(name), type=Fabric)
     except msgspec.DecodeError as error:
         raise InputError(name, [Defect("$", str(error), "a fabric: name, source and bandwidths in Gbit/s")]) from None
+    given = {f"$.{field}": getattr(fabric, field) for field in ("gpu_link_gbps", "fabric_gbps", "node_uplink_gbps")}
+    given |= {f"$.switch_uplink_gbps_per_node[{i}]": x for i, x in enumerate(fabric.switch_uplink_gbps_per_node)}
+    limit = LIMITS[Switch]["uplink_gbps"]
+    wrong = {path: x for path, x in given.items() if x is not None and not limit.low <= x <= limit.high}
+    if wrong:
+        raise InputError(name, [Defect(path, f"{x:g}", limit.expected) for path, x in wrong.items()])
+    return fabric
 
 
 def named_fabrics() -> dict[str, Fabric]:
