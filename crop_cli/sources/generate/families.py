@@ -28,9 +28,15 @@ SLOW, SLOWEST = 0.02, (1.05, 1.3)
 """Share of slow nodes and the range of their slowdown."""
 
 RESTART_MINUTES, CHECKPOINT_MINUTES = (5.0, 10.0, 20.0), (30.0, 60.0, 120.0)
+"""Values of a job, all equally likely."""
+
+HOSTS = "Hosts have 8 A100 (the topology states no GPUs)."
 
 BY_TIME = "Job sizes: as they ask for GPUs at one moment in Philly, so that each size has its share of GPU time."
 BY_JOBS = "Job sizes: as frequent as among Philly's jobs."
+"""What the sizes are; `CAPPED` says what holds for both."""
+
+CAPPED = "No job asks for more than a quarter of the free GPUs, or 8 if that is more."
 
 
 @dataclass(slots=True)
@@ -54,7 +60,7 @@ def lingjun_like(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
     """Clos pods with Lingjun's rack sizes."""
     cluster = clusters.lingjun(ask.nodes, draw)
     jobs = _jobs(ask, draw, cluster, PHILLY_RUNNING, Models.of(profiles, ("A100",)))
-    return Made(cluster, jobs, ["Hosts have 8 A100 (the topology states no GPUs).", BY_TIME])
+    return Made(cluster, jobs, [HOSTS, BY_TIME, CAPPED])
 
 
 def rail(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
@@ -64,7 +70,7 @@ def rail(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
     ports = (
         "The four ports of a server are one uplink, the four leaf switches of a group one switch with all their ports."
     )
-    return Made(cluster, jobs, [ports, BY_TIME])
+    return Made(cluster, jobs, [ports, BY_TIME, CAPPED])
 
 
 def dgx_superpod(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
@@ -72,21 +78,21 @@ def dgx_superpod(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
     cluster = clusters.superpod(ask.nodes)
     # Nothing in the table was measured on H100: what was on A100 is scaled by least.
     jobs = _jobs(ask, draw, cluster, PHILLY_RUNNING, Models.of(profiles, ("A100",)))
-    return Made(cluster, jobs, [BY_TIME])
+    return Made(cluster, jobs, [BY_TIME, CAPPED])
 
 
 def philly_mix(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
     """Philly's jobs by number."""
     cluster = clusters.plain(ask.nodes, "V100")
     jobs = _jobs(ask, draw, cluster, PHILLY_JOBS, Models.of(profiles, ("V100",)))
-    return Made(cluster, jobs, [_PLAIN, BY_JOBS])
+    return Made(cluster, jobs, [_PLAIN, BY_JOBS, CAPPED])
 
 
 def philly_gpu_time(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
     """Philly's jobs by GPU time."""
     cluster = clusters.plain(ask.nodes, "V100")
     jobs = _jobs(ask, draw, cluster, PHILLY_RUNNING, Models.of(profiles, ("V100",)))
-    return Made(cluster, jobs, [_PLAIN, BY_TIME])
+    return Made(cluster, jobs, [_PLAIN, BY_TIME, CAPPED])
 
 
 def llm_mix(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
@@ -110,7 +116,7 @@ def fragmented(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
         f"{TAKEN:.0%} of the GPUs are taken, half of them as used, GPU by GPU, half by running jobs of Philly's sizes "
         "inside one node, which stay where they are; all at random."
     )
-    return Made(cluster, [*running, *jobs], ["Hosts have 8 A100 (the topology states no GPUs).", said, BY_TIME])
+    return Made(cluster, [*running, *jobs], [HOSTS, said, BY_TIME, CAPPED])
 
 
 def heterogeneous(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
@@ -130,6 +136,7 @@ def heterogeneous(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
         "which together have as many GPUs of each type.",
         "29 % of the jobs may use one type only, all types equally likely (as many of openb's pods name types).",
         BY_TIME,
+        CAPPED,
     ]
     return Made(cluster, chosen, said)
 
@@ -154,12 +161,13 @@ def failures(ask: Ask, draw: Draw, profiles: Profiles) -> Made:
         for draft in _jobs(ask, draw, cluster, PHILLY_RUNNING, Models.of(profiles, ("A100",)))
     ]
     said = [
-        "Hosts have 8 A100 (the topology states no GPUs).",
+        HOSTS,
         f"Failures per day of a node: Gamma with shape {FAULT_SHAPE} and mean {FAULTS_PER_DAY}; each node is down with "
         "a chance of 7 in 400.",
         "2 % of the nodes compute 5 to 30 % slower; restarts take 5, 10 or 20 minutes, checkpoints are 30, 60 or 120 "
         "minutes apart.",
         BY_TIME,
+        CAPPED,
     ]
     return Made(cluster, jobs, said)
 

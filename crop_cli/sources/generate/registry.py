@@ -26,6 +26,12 @@ LOAD = 1.1
 """GPUs that the jobs ask for over the free ones, unless told otherwise: some have to wait."""
 
 
+DRAWN = (
+    "Models are drawn at random, all equally likely: any for one GPU, for gangs those that exchange something, from 64 "
+    "GPUs on those with at least 1,000 MB; the time of one GPU holds for each worker."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """A kind of instance.
@@ -206,7 +212,8 @@ def generate(
     others = [f"--fabric {fabric.name}"] if fabric else []
     others += [f"--models {profiles.file}"] if profiles else []
     parts = (f"crop generate {name} --nodes {nodes}", demand, f"--seed {seed}", *others)
-    models = "; models as the assumptions say" if any(draft.model for draft in made.jobs) else ""
+    drawn = any(draft.model for draft in made.jobs)
+    models = "; models as the assumptions say" if drawn else ""
     draft = Draft(
         name=title,
         levels=made.cluster.levels,
@@ -216,7 +223,7 @@ def generate(
         source=f"{' '.join(filter(None, parts))} (crop {__version__}); {family.source}{models}",
         licence=f"drawn anew from: {'; '.join(origin.licence for origin in family.origins)}",
         description=f"{family.summary[0].upper()}{family.summary[1:]}.",
-        assumptions=made.assumptions,
+        assumptions=[*made.assumptions, *([DRAWN] if drawn else [])],
         counts=_counts(made),
     )
     return dress(draft, _drawn(table, made), fabric or own or Fabric(name="unlimited", source="no bandwidth matters"))
