@@ -68,7 +68,7 @@ def job_of_json(row: dict[str, Any]) -> SlurmJob:
         required_nodes=tuple(expand(text(row.get("required_nodes")))),
         excluded_nodes=tuple(expand(text(row.get("excluded_nodes")))),
         reservation=text(row.get("resv_name")),
-        switches=count(row.get("required_switches")),
+        switches=count(row["required_switches"]) if "required_switches" in row else None,
         segment=count(row.get("segment_size")),
         exclusive="none" in (word.lower() for word in words(row.get("shared"))),
     )

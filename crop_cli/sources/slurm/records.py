@@ -86,7 +86,7 @@ class SlurmJob:
     tres, tres_allocated
         TRES in all, as text.
     switches
-        Most leaf switches that it wants to span; 0: any number.
+        Most leaf switches that it wants to span; 0: any number; None: the source does not tell.
     segment
         Nodes per segment of topology/block; 0: none.
     exclusive
@@ -127,7 +127,7 @@ class SlurmJob:
     required_nodes: tuple[str, ...] = ()
     excluded_nodes: tuple[str, ...] = ()
     reservation: str = ""
-    switches: int = 0
+    switches: int | None = 0
     segment: int = 0
     exclusive: bool = False
 

@@ -36,7 +36,7 @@ _DETAIL = re.compile(r"(?:^|(?<=\s))Nodes=(\S+) CPU_IDs=(\S*) Mem=(\d+) GRES=(\S
 
 _ONE_LINE_NAME = re.compile(r"(JobId=.*?)\bJobName=(.*?)(?= (?:HetJobIdSet|UserId)=)(.*)", re.DOTALL)
 
-EMPTY = re.compile(r"No (nodes|jobs|reservations|partitions|topology)[^\n]* in the system\.?|", re.IGNORECASE)
+EMPTY = re.compile(r"No (nodes|jobs|reservations|partitions|topology)[^\n]* in the system\.?", re.IGNORECASE)
 """What Slurm prints where there is nothing."""
 
 

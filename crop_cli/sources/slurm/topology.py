@@ -14,10 +14,10 @@ from crop_cli.model.files import unusable
 from crop_cli.model.findings import quoted
 from crop_cli.model.instance import Switch
 from crop_cli.names import compress, plural
-from crop_cli.sources.slurm.forms import decoded, is_json, text_records
+from crop_cli.sources.slurm.forms import decoded, is_json
 from crop_cli.sources.slurm.hostlists import expand
 from crop_cli.sources.slurm.records import Input
-from crop_cli.sources.slurm.text import Record
+from crop_cli.sources.slurm.text import Record, records
 
 EXPECTED = "switches: topology.conf, or what `scontrol show topology` prints (SwitchName=... or BlockName=... lines)"
 
@@ -76,8 +76,11 @@ def read_topology(source: Input) -> Tree:
     if is_json(content):
         # `scontrol show topology --json` of releases up to 24.11 prints plain text too.
         raise unusable(source.file, "JSON", EXPECTED)
-    rows = text_records(source, "\n".join(_lines(content)), ("SwitchName", "BlockName"), EXPECTED)
-    tree = Tree(blocks=rows[0].kind == "BlockName" if rows else False)
+    rows = records("\n".join(_lines(content)))
+    if not rows:
+        first = next((line.strip() for line in content.splitlines() if line.strip()), "")
+        raise unusable(source.file, quoted(first) if first else "an empty file", EXPECTED, "line 1")
+    tree = Tree(blocks=rows[0].kind == "BlockName")
     defects: list[Defect] = []
     below: dict[str, list[str]] = {}
     for row in rows:

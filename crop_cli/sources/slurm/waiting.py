@@ -111,6 +111,10 @@ class Waiting:
                 yield key
 
     def _within(self, job: SlurmJob) -> str | None:
+        if job.switches is None and len(self.levels) > 1:
+            self.notes.of_jobs[
+                "may want few leaf switches, which this JSON does not tell (scontrol show job does)"
+            ] += 1
         if not job.switches:
             return None
         if job.switches > 1:
