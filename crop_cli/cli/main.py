@@ -9,12 +9,15 @@ import typer
 from typer.core import TyperGroup
 
 from crop_cli._version import __version__
+from crop_cli.cli import import_kubernetes, import_slurm, import_trace
 from crop_cli.cli.bench import bench
 from crop_cli.cli.check import check
 from crop_cli.cli.compare import compare
 from crop_cli.cli.environment import Environment
 from crop_cli.cli.exit_codes import ExitCode, of_error
 from crop_cli.cli.explain import explain
+from crop_cli.cli.export import export
+from crop_cli.cli.generate import generate
 from crop_cli.cli.schema import schema
 from crop_cli.cli.solve import solve
 from crop_cli.cli.solvers import solvers
@@ -73,11 +76,20 @@ def crop(
     """Place deep-learning training jobs on GPU clusters: optimal where that can be proved, certified everywhere."""
 
 
+imports = typer.Typer(no_args_is_help=True, help="Make instances and traces from clusters and public traces.")
+imports.command("slurm")(import_slurm.slurm)
+imports.command("kubernetes")(import_kubernetes.kubernetes)
+imports.command("trace")(import_trace.trace)
+imports.command("topology")(import_trace.topology)
+
 app.command()(solve)
 app.command()(check)
+app.command()(explain)
 app.command()(bench)
 app.command()(compare)
-app.command()(explain)
+app.add_typer(imports, name="import")
+app.add_typer(export, name="export")
+app.command()(generate)
 app.command()(solvers)
 app.command()(schema)
 
