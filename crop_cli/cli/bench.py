@@ -9,7 +9,6 @@ import typer
 from crop_cli.cli import options as opt
 from crop_cli.cli.environment import Environment
 from crop_cli.cli.exit_codes import ExitCode
-from crop_cli.cli.interrupts import sigterm_interrupts
 from crop_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +21,12 @@ def bench(
     ],
     solver: Annotated[
         list[str] | None,
-        typer.Option("--solver", metavar="NAME", help="One of `crop solvers`; may be repeated.  [default: greedy]"),
+        typer.Option(
+            "--solver",
+            metavar="NAME",
+            help="One of `crop solvers`; may be repeated.  [default: greedy]",
+            autocompletion=opt.solver_names,
+        ),
     ] = None,
     seeds: Annotated[str, typer.Option("--seeds", metavar="LIST", help="Seeds: 0, 0..9 or 1,5,7.")] = "0",
     time_limit: opt.TimeLimit = "60s",
@@ -90,6 +94,7 @@ def bench(
     from crop_cli.bench.summary import load_summary  # noqa: PLC0415
     from crop_cli.cli import bench_outputs, bench_plan  # noqa: PLC0415
     from crop_cli.cli.bench_progress import BenchProgress  # noqa: PLC0415
+    from crop_cli.cli.interrupts import sigterm_interrupts  # noqa: PLC0415
 
     gates = [read_gate(text) for text in require or []]
     limit = None if max_gap is None else opt.fraction(max_gap)

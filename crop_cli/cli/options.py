@@ -32,7 +32,8 @@ class Oracle(StrEnum):
     EXACT = "exact"
 
 
-def _solver_names(incomplete: str) -> list[tuple[str, str]]:
+def solver_names(incomplete: str) -> list[tuple[str, str]]:
+    """Completions of a solver's name, each with a line about it."""
     return [(name, engine.summary) for name, engine in engines().items() if name.startswith(incomplete)]
 
 
@@ -44,7 +45,7 @@ SolverName = Annotated[
         "--solver",
         metavar="NAME",
         help=f"{', '.join(ENGINES)}, or any of `crop solvers`.",
-        autocompletion=_solver_names,
+        autocompletion=solver_names,
     ),
 ]
 TimeLimit = Annotated[

@@ -78,7 +78,7 @@ def test_completion_knows_the_solvers() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **words}
     )
-    assert (done.stdout.split(), done.stderr.strip()) == (["config-lp", "columns"], "[]")
+    assert (done.stdout.split(), done.stderr.strip()) == (["config-lp", "columns", "contiguous"], "[]")
 
 
 def test_errors_are_one_line_each_without_a_traceback(crop: Run, tmp_path: Path) -> None:
