@@ -21,8 +21,8 @@ def only_overbooked(defects: list[Defect]) -> bool:
 def with_room(instance: Instance) -> tuple[Instance, str]:
     """The instance with as much oversubscription as its running jobs take, and a sentence that says so.
 
-    They run: what they were taken to send, or the bandwidth that was assumed, is not what they have. Their placements are
-    facts, so that it is the limit that gives way.
+    They run: what they were taken to send, or the bandwidth that was assumed, is not what they have. Their placements
+    are facts, so that it is the limit that gives way.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def with_room(instance: Instance) -> tuple[Instance, str]:
     factor = math.ceil(reserved[worst] * 100) / 100
     cluster = msgspec.structs.replace(instance.cluster, oversubscription=factor)
     text = (
-        f"Oversubscription {factor:g}: by the assumed bandwidths and messages, running jobs reserve that many times the "
-        f"uplink of {worst.level} {worst.name}."
+        f"Oversubscription {factor:g}: by the assumed bandwidths and messages, running jobs reserve that many times "
+        f"the uplink of {worst.level} {worst.name}."
     )
     return msgspec.structs.replace(instance, cluster=cluster, assumptions=[*instance.assumptions, text]), text

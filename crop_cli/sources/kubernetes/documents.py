@@ -131,7 +131,8 @@ def read_things(inputs: Iterable[Input], defects: Defects) -> list[Thing]:
 
 def _add(things: list[Thing], fields: Fields, kind: str, group: str) -> None:
     """Enter an object, or the members of a list; members of typed lists may lack a kind."""
-    kind = fields.text("kind", kind)
+    given = fields.data.get("kind") or kind
+    kind = given if isinstance(given, str) else ""
     group = group_of(fields.text("apiVersion")) or group
     if kind.endswith("List") and ("items" in fields.data or kind == "List"):
         for member in fields.children("items"):
@@ -144,7 +145,8 @@ def _add(things: list[Thing], fields: Fields, kind: str, group: str) -> None:
     # A manifest that was not submitted may have a generateName only.
     name = metadata.text("name") or metadata.text("generateName").rstrip("-.")
     if not name or not name.isprintable():
-        metadata.refuse("name", f"the name of the {kind}")
+        if metadata.data or fields.data.get("metadata") in (None, {}):
+            metadata.refuse("name", f"the name of the {kind}")
         return
     things.append(Thing(kind, group, metadata.text("namespace"), name, fields))
 

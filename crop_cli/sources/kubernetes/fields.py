@@ -23,7 +23,8 @@ def raise_defects(defects: Defects) -> None:
     """
     for file, found in defects.items():
         if found:
-            raise InputError(file, found)
+            # A field that is read twice is wrong once.
+            raise InputError(file, list(dict.fromkeys(found)))
 
 
 class Fields:
