@@ -47,7 +47,7 @@ def instance_of(reading: Reading, cluster: Instance, profiles: Profiles, choice:
     scene = _window(reading, cluster, maker, choice) if choice.window else _snapshot(reading, cluster, maker, choice)
     out = left_out(reading, [*reading.skipped, *scene.skipped, *maker.skipped])
     names = {job.name for job in [*scene.running, *scene.waiting]}
-    own = [f"The {plural(len(cluster.jobs), 'job')} of the cluster's file are left out."] if cluster.jobs else []
+    own = [f"{plural(len(cluster.jobs), 'job')} of the cluster's own file left out."] if cluster.jobs else []
     instance = msgspec.structs.replace(
         cluster,
         name=f"{cluster.name or 'cluster'}-{reading.title}",
