@@ -17,8 +17,11 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def interruptible(budget: Budget, environment: Environment) -> Iterator[None]:
-    """Let signals interrupt a budget; handlers are restored afterwards. Does nothing outside the main thread."""
+def interruptible(budget: Budget, environment: Environment, message: bytes = MESSAGE) -> Iterator[None]:
+    """Let signals interrupt a budget; handlers are restored afterwards. Does nothing outside the main thread.
+
+    `message` goes to standard error at the first one.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -29,7 +32,7 @@ def interruptible(budget: Budget, environment: Environment) -> Iterator[None]:
         budget.interrupt()
         # Not through the stream: the interrupted code may be in the middle of a write to it.
         with suppress(OSError, ValueError):
-            os.write(environment.stderr.fileno(), MESSAGE)
+            os.write(environment.stderr.fileno(), message)
 
     before = {number: signal.signal(number, on_signal) for number in SIGNALS}
     try:

@@ -21,6 +21,7 @@ from crop_cli.simulate.policy import Scheduler
 from crop_cli.simulate.queue import Queue
 from crop_cli.simulate.settings import Settings
 from crop_cli.simulate.weather import Change
+from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.fits import Fit, Room
 
 NEVER = math.inf
@@ -42,6 +43,8 @@ class Engine:
         Heap of (time, job index, version): completions as foreseen; those of an old version do not happen.
     weather
         Changes to come, in order.
+    budget
+        Whoever interrupts it ends the simulation after the event at hand.
     """
 
     problem: Problem
@@ -59,6 +62,7 @@ class Engine:
     dirty: bool = False
     next_round: float = NEVER
     after: Watch = lambda _engine: None
+    budget: Budget = field(default_factory=Budget)
 
     def run(self) -> None:
         """Until nobody runs, waits or will come; until the end that was set; or until nothing can happen any more."""
@@ -66,7 +70,7 @@ class Engine:
         self.meter.start = self.meter.at = self.now = self.arrivals[-1].arrival if self.arrivals else 0.0
         self.change = next(self.weather, None)
         until = NEVER if self.settings.until_s is None else self.settings.until_s
-        while (moment := self._next()) <= until and moment < NEVER:
+        while not self.budget.interrupted and (moment := self._next()) <= until and moment < NEVER:
             self._move_to(moment)
             self._complete()
             self._change_devices()
@@ -75,7 +79,7 @@ class Engine:
                 self._round()
             self.meter.sample(self.now, self.cluster, len(self.queue))
             self.after(self)
-        if until < NEVER:
+        if until < NEVER and not self.budget.interrupted:
             self._move_to(until)
         for job in self.cluster.running.values():
             job.advance(self.now)

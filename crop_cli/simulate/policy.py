@@ -30,6 +30,8 @@ class Scheduler:
 
     Attributes
     ----------
+    whole
+        Of the simulation: its interruption is that of the round.
     failures, watched_s
         (N) failures seen so far, and seconds that every node has been watched: what rates are estimated from.
     last_failure
@@ -45,6 +47,7 @@ class Scheduler:
     options: dict[str, str]
     failures: FloatArray
     last_failure: FloatArray
+    whole: Budget = field(default_factory=Budget)
     decisions: int = 0
     decision_s: float = 0.0
     longest_s: float = 0.0
@@ -54,7 +57,7 @@ class Scheduler:
         self.empty = np.zeros_like(self.problem.failures)
 
     @classmethod
-    def of(cls, problem: Problem, policy: Policy, seed: int) -> Scheduler:
+    def of(cls, problem: Problem, policy: Policy, seed: int, whole: Budget | None = None) -> Scheduler:
         """Load the solver.
 
         Raises
@@ -68,7 +71,7 @@ class Scheduler:
         if engine.name == "greedy" and policy.migrations == 0:
             options.setdefault("effort", "quick")
         n = problem.n_nodes
-        return cls(problem, policy, seed, engine.load(), options, np.zeros(n), np.full(n, -np.inf))
+        return cls(problem, policy, seed, engine.load(), options, np.zeros(n), np.full(n, -np.inf), whole or Budget())
 
     def note_failure(self, node: int, now: float) -> None:
         """A node failed."""
@@ -104,7 +107,7 @@ class Scheduler:
         problem = self._seen(window, movable, room, now, cluster)
         request = Request(seed=self.seed, options=self.options)
         began = time.perf_counter()
-        answer = self.solver(problem, request, Budget(ROUND_LIMIT_S), _ignore)
+        answer = self.solver(problem, request, RoundBudget(self.whole), _ignore)
         spent = time.perf_counter() - began
         self.decisions, self.decision_s = self.decisions + 1, self.decision_s + spent
         self.longest_s = max(self.longest_s, spent)
@@ -181,6 +184,14 @@ class Scheduler:
         if (free < -problem.node_slack).any():
             node = problem.node_names[int(np.flatnonzero((free < -problem.node_slack).any(axis=1))[0])]
             raise BackendError(f"{self.policy.solver} put more on node {node!r} than it has room for")
+
+
+class RoundBudget(Budget):
+    """`ROUND_LIMIT_S` from now, or until the whole simulation is interrupted."""
+
+    def __init__(self, whole: Budget) -> None:
+        super().__init__(ROUND_LIMIT_S)
+        self._whole = whole
 
 
 @dataclass(slots=True)

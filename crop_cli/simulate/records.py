@@ -119,7 +119,7 @@ class Sample(Struct, frozen=True, kw_only=True, array_like=True):
 
 
 class Simulation(Struct, frozen=True, kw_only=True):
-    """The file that `crop simulate -o` writes."""
+    """The file that `crop simulate -o` writes; figures of an interrupted simulation are those up to then."""
 
     format: Literal["crop-simulation/1"]
     crop_version: str
@@ -128,6 +128,7 @@ class Simulation(Struct, frozen=True, kw_only=True):
     gpus: int
     nodes: int
     settings: Settings
+    interrupted: bool
     figures: Figures
     series: list[Sample]
     jobs: list[JobRecord]

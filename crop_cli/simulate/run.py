@@ -22,6 +22,7 @@ from crop_cli.simulate.queue import Queue
 from crop_cli.simulate.records import JobRecord, Simulation
 from crop_cli.simulate.settings import Settings
 from crop_cli.simulate.weather import drawn, replayed
+from crop_cli.solvers.contract import Budget
 
 Fault = tuple[str, float, float]
 """Node name, start and end in seconds."""
@@ -34,6 +35,7 @@ def simulate(
     *,
     faults: Iterable[Fault] = (),
     watch: Watch = lambda _engine: None,
+    budget: Budget | None = None,
 ) -> Simulation:
     """Run a trace on a cluster.
 
@@ -50,6 +52,9 @@ def simulate(
         Replayed, besides what is drawn.
     watch
         Told after every event.
+    budget
+        Interrupting it ends the simulation after the event at hand, with the figures up to then. Its limit is not
+        looked at.
 
     Raises
     ------
@@ -59,6 +64,7 @@ def simulate(
         An unknown solver, or one that fails.
     """
     problem = problem_of(trace, cluster, settings)
+    budget = budget or Budget()
     jobs = [_sim_job(problem, j, job) for j, job in enumerate(trace.jobs)]
     reject_hopeless(problem, jobs)
     until = math.inf if settings.until_s is None else settings.until_s
@@ -74,9 +80,10 @@ def simulate(
         jobs=jobs,
         cluster=SimCluster.of(problem, settings.sharing),
         queue=Queue(settings.policy.order),
-        scheduler=Scheduler.of(problem, settings.policy, settings.seed),
+        scheduler=Scheduler.of(problem, settings.policy, settings.seed, budget),
         weather=weather,
         after=watch,
+        budget=budget,
     )
     engine.run()
     gpus = float(problem.free[:, 0].sum())
@@ -88,6 +95,7 @@ def simulate(
         gpus=round(gpus),
         nodes=problem.n_nodes,
         settings=settings,
+        interrupted=budget.interrupted,
         figures=figures(jobs, engine.meter, engine.scheduler, gpus, problem.n_nodes),
         series=engine.meter.series,
         jobs=[_record(job) for job in jobs],
