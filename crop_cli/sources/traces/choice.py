@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from crop_cli.errors import UsageError
 from crop_cli.model.instance import Instance, Job
 from crop_cli.names import plural
 from crop_cli.sources.draft import Draft, Skipped
@@ -67,6 +68,18 @@ def timed(records: Iterable[Record], maker: Maker, skipped: list[Skipped]) -> It
             continue
         fastest = min(job.compute_s.values()) if isinstance(job.compute_s, dict) else job.compute_s
         yield record, job, record.duration_s if record.duration_s is not None else (record.iterations or 0.0) * fastest
+
+
+def require_times(reading: Reading) -> None:
+    """Refuse a trace of which no job's run time is known, where times are asked for.
+
+    Raises
+    ------
+    UsageError
+        Such a trace has no more than a queue that waits.
+    """
+    if reading.records and not any(record.timed for record in reading.records):
+        raise UsageError(f"the {reading.title} trace states no run times: give --cluster and --window FROM..TO")
 
 
 def limited(items: Sequence[T], limit: int | None) -> tuple[Sequence[T], list[str]]:

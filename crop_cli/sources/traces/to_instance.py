@@ -13,7 +13,7 @@ from crop_cli.names import plural
 from crop_cli.sources.draft import Skipped
 from crop_cli.sources.dress import Imported
 from crop_cli.sources.profiles import Profiles
-from crop_cli.sources.traces.choice import Choice, assumed, left_out, limited, maker_for, timed
+from crop_cli.sources.traces.choice import Choice, assumed, left_out, limited, maker_for, require_times, timed
 from crop_cli.sources.traces.models import Maker
 from crop_cli.sources.traces.queue import SAID, Arrival, never_fit, run_until
 from crop_cli.sources.traces.reading import Reading
@@ -40,6 +40,8 @@ def instance_of(reading: Reading, cluster: Instance, profiles: Profiles, choice:
 
     Raises
     ------
+    UsageError
+        If a time is chosen and no job's run time is known.
     InputError
         If what comes out is no valid instance.
     """
@@ -90,6 +92,7 @@ def _window(reading: Reading, cluster: Instance, maker: Maker, choice: Choice) -
 
 def _snapshot(reading: Reading, cluster: Instance, maker: Maker, choice: Choice) -> _Scene:
     """What a simulated queue holds at the time."""
+    require_times(reading)
     time = choice.at or 0.0
     records = [record for record in reading.records if record.arrival_s <= time]
     skipped: list[Skipped] = []

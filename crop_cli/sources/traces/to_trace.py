@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crop_cli.errors import UsageError
 from crop_cli.model.instance import Instance, Job
 from crop_cli.model.trace import Trace, TraceJob
 from crop_cli.names import plural
 from crop_cli.sources.profiles import Profiles
-from crop_cli.sources.traces.choice import STAND_IN_TYPE, Choice, assumed, left_out, limited, maker_for, timed
+from crop_cli.sources.traces.choice import (
+    STAND_IN_TYPE,
+    Choice,
+    assumed,
+    left_out,
+    limited,
+    maker_for,
+    require_times,
+    timed,
+)
 from crop_cli.sources.traces.reading import Reading
 
 
@@ -29,13 +37,12 @@ def trace_of(reading: Reading, cluster: Instance | None, profiles: Profiles, cho
     Raises
     ------
     UsageError
-        If no job's run time is known: such a trace has no more than a queue that waits.
+        If no job's run time is known.
     """
+    require_times(reading)
     maker = maker_for(cluster, profiles, choice.seed)
     skipped = list(reading.skipped)
     records, more = limited(reading.records, choice.limit)
-    if records and not any(record.timed for record in records):
-        raise UsageError(f"the {reading.title} trace states no run times: give --cluster and --window FROM..TO")
     jobs = [
         TraceJob(
             **{name: getattr(job, name) for name in Job.__struct_fields__},

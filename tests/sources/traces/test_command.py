@@ -151,6 +151,7 @@ TRACE = ("trace", "philly", "philly.csv")
         ((*TRACE, "--cluster", "lingjun.csv", "--fabric", "gold"), 2, "there is no fabric 'gold'"),
         (("trace", "gavel", "gavel.trace", "--at", "2017-10-09", "--cluster", "lingjun.csv"), 2, "has no dates"),
         (("trace", "openb", "openb_untimed.csv"), 2, "states no run times"),
+        (("trace", "openb", "openb_untimed.csv", "--at", "5", "--cluster", "lingjun.csv"), 2, "states no run times"),
         (("topology", "lingjun", "zhejiang.csv"), 3, "columns ip"),
         (("topology", "lingjun", "lingjun.csv", "--gpus-per-node", "0"), 2, "--gpus-per-node: 0"),
         (("topology", "lingjun", "lingjun.csv", "--fabric", "gold"), 2, "there is no fabric 'gold'"),
