@@ -72,7 +72,11 @@ class Thing:
     @cached_property
     def labels(self) -> dict[str, str]:
         """Its labels."""
-        return self.metadata.labels("labels")
+        labels = self.metadata.labels("labels")
+        for name, value in labels.items():
+            if not value.isprintable():
+                self.metadata.child("labels").refuse(name, "a label of printable characters")
+        return labels
 
     @cached_property
     def annotations(self) -> dict[str, str]:
@@ -83,7 +87,9 @@ class Thing:
         """The objects that own it, whether they are in the files or not."""
         for owner in self.metadata.children("ownerReferences"):
             kind, name = owner.text("kind"), owner.text("name")
-            if kind and name:
+            if not name.isprintable():
+                owner.refuse("name", "a name of printable characters")
+            elif kind and name:
                 yield Key(kind, group_of(owner.text("apiVersion")), self.namespace, name)
 
     def condition(self, kind: str) -> str:
@@ -148,7 +154,11 @@ def _add(things: list[Thing], fields: Fields, kind: str, group: str) -> None:
         if metadata.data or fields.data.get("metadata") in (None, {}):
             metadata.refuse("name", f"the name of the {kind}")
         return
-    things.append(Thing(kind, group, metadata.text("namespace"), name, fields))
+    namespace = metadata.text("namespace")
+    if not namespace.isprintable():
+        metadata.refuse("namespace", "a name of printable characters")
+        return
+    things.append(Thing(kind, group, namespace, name, fields))
 
 
 def _documents(given: Input) -> Iterator[tuple[str, Any]]:

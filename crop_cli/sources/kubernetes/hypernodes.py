@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from crop_cli.model.tree import ROOT_NAME
+from crop_cli.model.validate_fields import is_name
 from crop_cli.sources.kubernetes.documents import Thing
 from crop_cli.sources.kubernetes.fields import Fields
 from crop_cli.sources.kubernetes.nodes import KubeNode
-from crop_cli.sources.kubernetes.topology import Level
+from crop_cli.sources.kubernetes.topology import NODE_LEVEL, Level
 
 _LABEL = "topology.volcano.sh/tier-"
 """Of labels that stand for membership in a HyperNode of a tier."""
@@ -45,7 +47,9 @@ def mark_tiers(things: list[Thing], nodes: dict[str, KubeNode]) -> dict[int, Lev
         for name in members:
             nodes[name].labels = {**nodes[name].labels, label: thing.name}
         if members:
-            tiers.setdefault(tier, Level(thing.spec.text("tierName") or f"tier-{tier}", label))
+            name = thing.spec.text("tierName")
+            taken = {ROOT_NAME, NODE_LEVEL, *(level.name for level in tiers.values())}
+            tiers.setdefault(tier, Level(name if is_name(name) and name not in taken else f"tier-{tier}", label))
     return tiers
 
 

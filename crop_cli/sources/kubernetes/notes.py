@@ -21,15 +21,15 @@ class Notes:
 
     def skip(self, kind: str, name: str, reason: str) -> None:
         """Something is not in the instance."""
-        self.skipped.append(Skipped(kind, name, reason))
+        self.skipped.append(Skipped(kind, _plain(name), _plain(reason)))
 
     def warn(self, text: str, kind: str = "", name: str = "") -> None:
         """Something that should be looked at; with a kind and a name, these are counted before the text."""
-        self._warned.setdefault((kind, text), []).append(name)
+        self._warned.setdefault((kind, _plain(text)), []).append(_plain(name))
 
     def assume(self, text: str, kind: str = "", name: str = "") -> None:
         """Something that the source does not say; with a kind and a name, these are counted before the text."""
-        self._assumed.setdefault((kind, text), []).append(name)
+        self._assumed.setdefault((kind, _plain(text)), []).append(_plain(name))
 
     @property
     def warnings(self) -> list[str]:
@@ -40,6 +40,11 @@ class Notes:
     def assumptions(self) -> list[str]:
         """A sentence for each text."""
         return [f"{line}." for line in _lines(self._assumed)]
+
+
+def _plain(text: str) -> str:
+    """Text from a file on one line, with nothing in it that a terminal would act on."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _lines(noted: dict[tuple[str, str], list[str]]) -> list[str]:

@@ -106,16 +106,15 @@ def _pod_groups(labels: dict[str, str], annotations: dict[str, str], space: str)
         (annotations, "scheduling.volcano.sh/group-name", VOLCANO),
         (annotations, "pod-group-name", KAI),
     ):
-        if source.get(name):
+        if source.get(name, "").strip() and source[name].isprintable():
             yield Key("PodGroup", group, space, source[name])
 
 
 def _upstream(thing: Thing) -> Iterator[Key]:
     """Gangs of Kubernetes itself (KEP-4671): `workloadRef` of 1.35, `schedulingGroup` of 1.36."""
     reference = thing.spec.child("workloadRef")
-    if reference.text("name"):
-        name = f"{reference.text('name')}/{reference.text('podGroup')}/{reference.text('podGroupReplicaKey')}"
-        yield Key("Workload", "scheduling.k8s.io", thing.namespace, name.rstrip("/"))
+    whole = "/".join(reference.text(key) for key in ("name", "podGroup", "podGroupReplicaKey")).rstrip("/")
     group = thing.spec.child("schedulingGroup").text("podGroupName")
-    if group:
-        yield Key("PodGroup", "scheduling.k8s.io", thing.namespace, group)
+    for kind, name in (("Workload", whole), ("PodGroup", group)):
+        if name and name.isprintable():
+            yield Key(kind, "scheduling.k8s.io", thing.namespace, name)
