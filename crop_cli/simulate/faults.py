@@ -155,7 +155,9 @@ def _of_csv(data: bytes, table: Table) -> list[Fault]:
         node, start = row.text("node"), row.number("start_s")
         end = row.number("end_s") if row.cells["end_s"].strip() else math.inf
         if end < start:
-            table.note(row.line, quoted(row.cells["end_s"]), f"at least start_s, {row.cells['start_s'].strip()}", "end_s")
+            table.note(
+                row.line, quoted(row.cells["end_s"]), f"at least start_s, {row.cells['start_s'].strip()}", "end_s"
+            )
         faults.append((node, start, end))
     return faults
 
@@ -196,7 +198,7 @@ def _event(table: Table, where: str, raw: Any) -> tuple[float, str, str, str] | 
         return None
     before = len(table.defects)
     node, time, kind = raw.get("node_id"), raw.get("event_time"), raw.get("event_type")
-    named = isinstance(node, int) and not isinstance(node, bool) or isinstance(node, str) and node.strip()
+    named = (isinstance(node, int) and not isinstance(node, bool)) or (isinstance(node, str) and node.strip())
     if not named or not str(node).isprintable():
         table.defects.append(Defect(f"{where}.node_id", _shown(node), "a name"))
     if isinstance(time, bool) or not isinstance(time, int | float) or not 0 <= time < math.inf:
