@@ -23,11 +23,11 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a job may run: GPU types (None: any), and the resource that marks the nodes (None: none is needed)."""
+    """Where a job may run: nodes, their GPU types (None: all types), and words for them if types do not tell them."""
 
     nodes: frozenset[str]
     gpu_types: tuple[str, ...] | None
-    resource: str | None
+    words: str | None
 
 
 @dataclass
@@ -117,11 +117,18 @@ class Eligibility:
         allowed = {self.machines[name].gpu_type for name in found}
         everywhere = allowed == set(self._of_type)
         by_type = frozenset().union(*(self._of_type[gpu_type] for gpu_type in allowed))
-        resource = None if by_type == found else self._mark(frozenset(found), ", ".join(words))
-        return Place(frozenset(found), None if everywhere else tuple(sorted(allowed)), resource)
+        types_tell = by_type == found
+        return Place(
+            frozenset(found),
+            None if everywhere else tuple(sorted(allowed)),
+            None if types_tell else ", ".join(words),
+        )
 
-    def _mark(self, nodes: frozenset[str], words: str) -> str:
-        """The resource of a set of nodes; equal sets share one."""
+    def demand(self, place: Place) -> dict[str, float]:
+        """What a job needs per GPU so that it runs there only; equal sets of nodes share a resource."""
+        nodes, words = place.nodes, place.words
+        if words is None:
+            return {}
         if nodes not in self._resource_of:
             words = words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
             name, number = words, 2
@@ -129,4 +136,4 @@ class Eligibility:
                 name, number = f"{words} ({number})", number + 1
             self._resource_of[nodes] = name
             self.marked[name] = nodes
-        return self._resource_of[nodes]
+        return {self._resource_of[nodes]: 1.0}

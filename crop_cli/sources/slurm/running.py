@@ -14,9 +14,9 @@ from crop_cli.sources.slurm.eligible import Eligibility
 from crop_cli.sources.slurm.machines import Machine
 from crop_cli.sources.slurm.notes import Notes
 from crop_cli.sources.slurm.records import SlurmJob
-from crop_cli.sources.slurm.requests import MEBI_PER_GIBI, NO_GPU, LeftOutError, request, shares_of
+from crop_cli.sources.slurm.requests import MEBI_PER_GIBI, NO_GPU, LeftOutError, Request, request, shares_of
 from crop_cli.sources.slurm.topology import Levels
-from crop_cli.sources.slurm.waiting import job_name
+from crop_cli.sources.slurm.waiting import job_name, job_text
 
 CPU, MEMORY = "cpu", "memory_gib"
 
@@ -153,23 +153,32 @@ class Running:
             placement=gpus,
             movable=self.movable,
         )
-        draft = DraftJob(placed, model=f"{job.name} {job.comment}")
-        return self._confined(job, draft, gpus) if self.movable else draft
-
-    def _confined(self, job: SlurmJob, draft: DraftJob, gpus: dict[str, int]) -> DraftJob:
-        """A job that may be moved, with its own constraints as far as it satisfies them where it is."""
+        asked = _asked(job)
         try:
-            asked = request(job)
             place = self.eligibility.place(job, asked.types, len(gpus) if job.required_nodes else 1)
         except LeftOutError:
-            return draft
-        kept = draft.job
+            return DraftJob(placed, job_text(job))
+        allowed = place.nodes.issuperset(gpus)
+        if self.movable:
+            placed = self._confined(job, placed, asked)
+            if allowed:
+                demand = placed.resources_per_gpu | self.eligibility.demand(place)
+                placed = msgspec.structs.replace(placed, resources_per_gpu=demand)
+        return DraftJob(placed, job_text(job), place.gpu_types if allowed else None)
+
+    def _confined(self, job: SlurmJob, placed: Job, asked: Request) -> Job:
+        """A job that may be moved, with its own shape as far as it has that where it is."""
+        gpus = placed.placement or {}
         if asked.per_node is not None and set(gpus.values()) == {asked.per_node}:
-            kept = msgspec.structs.replace(kept, gpus_per_node=asked.per_node)
+            placed = msgspec.structs.replace(placed, gpus_per_node=asked.per_node)
         if job.switches == 1 and len({self.tree.parent_of.get(host) for host in gpus} - {None}) == 1:
-            kept = msgspec.structs.replace(kept, within=self.tree.levels[-2])
-        if not place.nodes.issuperset(gpus):
-            return DraftJob(kept, draft.model)
-        if place.resource is not None:
-            kept = msgspec.structs.replace(kept, resources_per_gpu={**kept.resources_per_gpu, place.resource: 1.0})
-        return DraftJob(kept, draft.model, place.gpu_types)
+            placed = msgspec.structs.replace(placed, within=self.tree.levels[-2])
+        return placed
+
+
+def _asked(job: SlurmJob) -> Request:
+    """What a running job asked for; nothing in particular where the source does not tell."""
+    try:
+        return request(job)
+    except LeftOutError:
+        return Request(0, None, (), 0.0, 0.0)

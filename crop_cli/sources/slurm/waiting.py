@@ -52,9 +52,7 @@ class Waiting:
         except LeftOutError as error:
             self.notes.skip("job" if job.waiting_tasks is None else "array", job.key, str(error))
             return
-        demand = demands(asked, self.resources)
-        if place.resource is not None:
-            demand[place.resource] = 1.0
+        demand = demands(asked, self.resources) | self.eligibility.demand(place)
         for key in self._keys(job):
             yield DraftJob(
                 Job(
@@ -65,7 +63,7 @@ class Waiting:
                     segment=self._segment(job, asked),
                     gpus_per_node=asked.per_node,
                 ),
-                model=f"{job.name} {job.comment}",
+                model=job_text(job),
                 gpu_types=place.gpu_types,
             )
 
@@ -139,6 +137,11 @@ def demands(asked: Request, resources: frozenset[str]) -> dict[str, float]:
     """CPUs and memory per GPU, of what the nodes state."""
     amounts = {"cpu": asked.cpu, "memory_gib": asked.memory_gib}
     return {name: round(amount, 6) for name, amount in amounts.items() if name in resources and amount > 0}
+
+
+def job_text(job: SlurmJob) -> str:
+    """Text in which the name of the trained model may be found."""
+    return f"{job.name} {job.comment}"
 
 
 def job_name(key: str, name: str) -> str:

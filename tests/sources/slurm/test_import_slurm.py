@@ -85,13 +85,12 @@ def test_exit_codes(arguments: tuple[str | Path, ...], code: int, message: str) 
 
 
 def test_samples_for_users() -> None:
-    """The samples that come with crop import as the documentation says."""
-    result = run(
-        "--nodes", SAMPLES / "nodes.txt", "--topology", SAMPLES / "topology.conf", "--jobs", SAMPLES / "jobs.json",
-        "--reservations", SAMPLES / "reservations.txt",
-    )  # fmt: skip
+    """The samples that come with crop import as their page says."""
+    files = ("--topology", SAMPLES / "topology.conf", "--jobs", SAMPLES / "jobs.txt")
+    result = run("--nodes", SAMPLES / "nodes.txt", *files, "--movable")
     assert result.exit_code == 0, result.output
-    assert "instance  8 nodes, 48 GPUs, 3 jobs running, 10 waiting" in result.stderr
+    assert "source    8 nodes, 56 GPUs, 4 jobs pending, 10 jobs running" in result.stderr
+    assert "instance  8 nodes, 56 GPUs, 8 jobs running, 2 waiting" in result.stderr
 
 
 @pytest.mark.parametrize("fabric", ["a100-ib", "h100-ib", "v100-eth", "pcie-eth"])

@@ -200,3 +200,17 @@ def test_ended_jobs() -> None:
     """Jobs that have ended are counted and left out."""
     draft = draft_of(nodes(), running(1, "n1", JobState="COMPLETED"))
     assert (draft.jobs, reasons(draft), draft.counts["jobs completed"]) == ([], {"1": "has ended"}, 1)
+
+
+def test_types_of_a_running_job() -> None:
+    """A job whose partition has one GPU type is as fast as it can be there, whatever faster types the cluster has."""
+    text = node("a1", Partitions="old") + node("h1", gres="gpu:h100:4", Partitions="new,old")
+    text += node("h2", gres="gpu:h100:4", Partitions="new")
+    jobs = running(1, "h1", gres="gpu:h100:1", Partition="new") + running(2, "a1", Partition="new")
+    jobs += running(3, "h1", gres="gpu:h100:1", Partition="old")
+    found = draft_of(text, jobs, topology="")
+    assert [made.gpu_types for made in found.jobs] == [("h100",), None, None]
+    assert all(set(made.job.resources_per_gpu) == {"cpu"} for made in found.jobs)
+    moving = draft_of(text, jobs, topology="", movable=True)
+    assert [set(made.job.resources_per_gpu) - {"cpu"} for made in moving.jobs] == [set(), set(), {"partition old"}]
+    valid(moving)
