@@ -27,8 +27,8 @@ class SimCluster:
         (N, R) that nobody holds, whether the node is up or not.
     up, slow
         (N) whether a node can run anything, and whether it is slow now.
-    reserved
-        (V) Gbit/s.
+    limits, reserved
+        (V) Gbit/s that may be reserved on every uplink, and that are: by running jobs and by those that stay for good.
     users
         Running jobs that cut an uplink with a limit.
     """
@@ -38,6 +38,7 @@ class SimCluster:
     free: FloatArray
     up: BoolArray
     slow: BoolArray
+    limits: FloatArray
     reserved: FloatArray
     down_count: IntArray
     users: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -47,20 +48,18 @@ class SimCluster:
     def of(cls, problem: Problem, sharing: Sharing) -> SimCluster:
         """Empty, all nodes as the instance has them."""
         n = problem.n_nodes
+        limits = problem.instance.cluster.oversubscription * problem.tree.uplink_gbps
+        limited = np.isfinite(limits)
         return cls(
             problem=problem,
             sharing=sharing,
             free=problem.free.copy(),
             up=problem.up.copy(),
             slow=np.zeros(n, dtype=bool),
-            reserved=np.zeros(problem.tree.n_vertices),
+            limits=limits,
+            reserved=np.subtract(limits, problem.uplink_free, out=np.zeros_like(limits), where=limited),
             down_count=np.zeros(n, dtype=np.int64),
         )
-
-    @property
-    def limits(self) -> FloatArray:
-        """(V) Gbit/s that may be reserved on every uplink."""
-        return self.problem.uplink_free
 
     @property
     def hardware_of(self) -> IntArray:

@@ -19,12 +19,20 @@ from crop_cli.simulate.jobs import SimJob
 from crop_cli.simulate.metrics import Meter
 from crop_cli.simulate.policy import Scheduler
 from crop_cli.simulate.queue import Queue
-from crop_cli.simulate.settings import Settings
+from crop_cli.simulate.settings import DAY, Settings
 from crop_cli.simulate.weather import Change
 from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.fits import Fit, Room
 
 NEVER = math.inf
+
+PATIENCE = (365.0 * DAY, 20.0)
+"""A simulation without an end ends when no job has come or finished for so many seconds, and so many times the longest
+duration: gangs that fail more often than they checkpoint, or need nodes that are hardly ever up together, never finish.
+"""
+
+STALE = (2, 64)
+"""Completions that may be foreseen per running job, and beyond that, before those of old versions are thrown away."""
 
 Watch = Callable[["Engine"], None]
 
@@ -41,8 +49,14 @@ class Engine:
         Jobs that have not arrived yet, the next one last.
     ends
         Heap of (time, job index, version): completions as foreseen; those of an old version do not happen.
-    weather
-        Changes to come, in order.
+    weather, change
+        Changes to come, in order, and the next one.
+    releases
+        Heap of times at which nodes that were left alone after a failure may be used again.
+    dirty, next_round
+        Whether something happened since the last round, and when the next one is due.
+    progress
+        When a job last came or finished.
     budget
         Whoever interrupts it ends the simulation after the event at hand.
     """
@@ -59,21 +73,29 @@ class Engine:
     arrivals: list[SimJob] = field(default_factory=list)
     ends: list[tuple[float, int, int]] = field(default_factory=list)
     change: Change | None = None
+    releases: list[float] = field(default_factory=list)
     dirty: bool = False
     next_round: float = NEVER
+    progress: float = 0.0
     after: Watch = lambda _engine: None
     budget: Budget = field(default_factory=Budget)
 
     def run(self) -> None:
         """Until nobody runs, waits or will come; until the end that was set; or until nothing can happen any more."""
-        self.arrivals = sorted(self.jobs, key=lambda job: (-job.arrival, -job.index))
+        coming = [job for job in self.jobs if job.phase == "waiting"]
+        self.arrivals = sorted(coming, key=lambda job: (-job.arrival, -job.index))
         self.meter.start = self.meter.at = self.now = self.arrivals[-1].arrival if self.arrivals else 0.0
+        longest = max((job.duration for job in coming), default=0.0)
+        patience = max(PATIENCE[0], PATIENCE[1] * longest) if self.settings.until_s is None else NEVER
         self.change = next(self.weather, None)
         until = NEVER if self.settings.until_s is None else self.settings.until_s
         while not self.budget.interrupted and (moment := self._next()) <= until and moment < NEVER:
+            if moment - self.progress > patience and not self.arrivals:
+                break
             self._move_to(moment)
             self._complete()
             self._change_devices()
+            self._release()
             self._arrive()
             if self.dirty and self.now >= self.next_round:
                 self._round()
@@ -90,11 +112,13 @@ class Engine:
             heapq.heappop(self.ends)
         arrival = self.arrivals[-1].arrival if self.arrivals else NEVER
         end = self.ends[0][0] if self.ends else NEVER
-        if arrival == NEVER and end == NEVER and not len(self.queue):
-            return NEVER
         change = self.change.time if self.change else NEVER
+        if arrival == NEVER and end == NEVER and not len(self.queue):
+            # With a set end, nodes fail and are repaired until then.
+            return NEVER if self.settings.until_s is None else change
         soon = self.next_round if self.dirty else NEVER
-        return min(arrival, end, change, soon)
+        release = self.releases[0] if self.releases else NEVER
+        return min(arrival, end, change, soon, release)
 
     def _move_to(self, moment: float) -> None:
         moment = max(moment, self.now)
@@ -108,19 +132,23 @@ class Engine:
             if job.version == version:
                 touched = self.cluster.stop(job)
                 job.finish(self.now)
+                self.progress = self.now
                 self._again(touched)
                 self._want_round()
 
     def _change_devices(self) -> None:
         while self.change is not None and self.change.time <= self.now:
             for node in self.change.nodes:
-                self._change_node(self.change.kind, node)
+                self._change_node(self.change.kind, node, self.change.time)
             self.change = next(self.weather, None)
 
-    def _change_node(self, kind: str, node: int) -> None:
+    def _change_node(self, kind: str, node: int, time: float) -> None:
+        """The time of a change is before now only if it came before the first job."""
         if kind == "fail":
             if self.cluster.fail(node):
-                self.scheduler.note_failure(node, self.now)
+                release = self.scheduler.note_failure(node, time)
+                if release is not None:
+                    heapq.heappush(self.releases, release)
                 for job in self.cluster.jobs_on(node):
                     touched = self.cluster.stop(job)
                     job.interrupt(self.now)
@@ -134,12 +162,15 @@ class Engine:
             self._again(self.cluster.set_slow(node, kind == "slow"))
             self._want_round()
 
+    def _release(self) -> None:
+        while self.releases and self.releases[0] <= self.now:
+            heapq.heappop(self.releases)
+            self._want_round()
+
     def _arrive(self) -> None:
         while self.arrivals and self.arrivals[-1].arrival <= self.now:
-            job = self.arrivals.pop()
-            if job.phase == "rejected":
-                continue
-            self.queue.add(job)
+            self.queue.add(self.arrivals.pop())
+            self.progress = self.now
             self._want_round()
 
     def _want_round(self) -> None:
@@ -151,13 +182,17 @@ class Engine:
 
     def _round(self) -> None:
         self.dirty = False
-        if not len(self.queue):
-            return
-        for job, counts in self.scheduler.decide(self.now, self.queue, self.cluster):
-            if job.phase == "running":
-                self._move(job, counts)
-            else:
-                self._start(job, counts)
+        policy, moves, more = self.settings.policy, True, True
+        while more and len(self.queue):
+            waiting = len(self.queue)
+            for job, counts in self.scheduler.decide(self.now, self.queue, self.cluster, moves=moves):
+                if job.phase == "running":
+                    self._move(job, counts)
+                else:
+                    self._start(job, counts)
+            # Whoever starts lets others into the window.
+            more = policy.backfill and len(self.queue) < waiting and waiting > policy.window
+            moves = False
 
     def _start(self, job: SimJob, counts: Counts) -> None:
         self.queue.remove(job)
@@ -186,11 +221,17 @@ class Engine:
                 job.rate, job.wait_share = rate, waiting
                 job.version += 1
                 heapq.heappush(self.ends, (job.finish_time(), index, job.version))
+        if len(self.ends) > STALE[0] * len(self.cluster.running) + STALE[1]:
+            self.ends = [end for end in self.ends if self.jobs[end[1]].version == end[2]]
+            heapq.heapify(self.ends)
 
 
 def reject_hopeless(problem: Problem, jobs: list[SimJob]) -> None:
-    """Jobs that would not fit into the empty cluster are rejected, with the reason."""
-    room = Room.whole(problem)
+    """Jobs that would not fit even if no other job of the trace ran are rejected, with the reason.
+
+    Also those that no uplink limit would stop under a rule that ignores them: the same jobs under every policy.
+    """
+    room = Room(problem, problem.free, problem.uplink_free)
     hopeless: dict[int, str | None] = {}
     for job in jobs:
         kind = int(problem.kind_of[job.index])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from crop_cli.errors import BackendError
-from crop_cli.model.problem import Counts, FloatArray, Placement, Problem
+from crop_cli.model.problem import BoolArray, Counts, FloatArray, Placement, Problem, reserved_gbps
 from crop_cli.simulate.cluster import SimCluster
 from crop_cli.simulate.jobs import SimJob
 from crop_cli.simulate.queue import Queue
@@ -19,6 +19,9 @@ from crop_cli.solvers.contract import Budget, Event, Request, Solver
 SHAPE = 0.94
 """Of the Gamma prior of failure rates: how uneven nodes are (negative binomial fit of 400 servers over 348 days,
 InfiniteHBD fault trace, SIGCOMM 2025). The prior's mean is the rate of the whole cluster so far."""
+
+Place = tuple[SimJob, Counts]
+"""A job and its workers per node."""
 
 ROUND_LIMIT_S = 60.0
 """Wall clock that a solver may take in one round."""
@@ -32,8 +35,8 @@ class Scheduler:
     ----------
     whole
         Of the simulation: its interruption is that of the round.
-    failures, watched_s
-        (N) failures seen so far, and seconds that every node has been watched: what rates are estimated from.
+    failures
+        (N) failures seen so far: what rates are estimated from.
     last_failure
         (N) time of the last failure, −inf before.
     decisions, decision_s, longest_s
@@ -73,13 +76,21 @@ class Scheduler:
         n = problem.n_nodes
         return cls(problem, policy, seed, engine.load(), options, np.zeros(n), np.full(n, -np.inf), whole or Budget())
 
-    def note_failure(self, node: int, now: float) -> None:
-        """A node failed."""
+    def note_failure(self, node: int, now: float) -> float | None:
+        """A node failed; when it will be used again at the earliest, if it is left alone for a while."""
         self.failures[node] += 1
         self.last_failure[node] = now
+        if self.policy.reaction != "exclude":
+            return None
+        return now + 3600.0 * self.policy.quarantine_hours
 
-    def decide(self, now: float, queue: Queue, cluster: SimCluster) -> list[tuple[SimJob, Counts]]:
+    def decide(self, now: float, queue: Queue, cluster: SimCluster, *, moves: bool = True) -> list[Place]:
         """Waiting jobs that start now, with their places, and running ones that move.
+
+        Parameters
+        ----------
+        moves
+            Whether any may move in this round.
 
         Raises
         ------
@@ -87,7 +98,7 @@ class Scheduler:
             If the solver gives a job a place that is none.
         """
         room = self._room(now, cluster)
-        started: list[tuple[SimJob, Counts]] = []
+        started: list[Place] = []
         if not self.policy.backfill:
             for job in queue.first(len(queue)):
                 found = self._place([job], [], room, now, cluster) if job.gpus <= room.free[:, 0].sum() else []
@@ -98,12 +109,18 @@ class Scheduler:
             return started
         free = float(room.free[:, 0].sum())
         window = [job for job in queue.first(self.policy.window) if job.gpus <= free]
-        movable = self._movable(cluster) if window and self.policy.migrations else []
-        return self._place(window, movable, room, now, cluster) if window else []
+        if not window:
+            return []
+        movable = self._movable(now, cluster) if moves and self.policy.migrations else []
+        found = self._place(window, movable, room, now, cluster)
+        if any(not room.usable[n] for _, counts in found for n in counts):
+            # Only where a job runs now can a node that is left alone seem to have room.
+            found = self._place(window, [], room, now, cluster)
+        return found
 
     def _place(
         self, window: list[SimJob], movable: list[SimJob], room: Room, now: float, cluster: SimCluster
-    ) -> list[tuple[SimJob, Counts]]:
+    ) -> list[Place]:
         problem = self._seen(window, movable, room, now, cluster)
         request = Request(seed=self.seed, options=self.options)
         began = time.perf_counter()
@@ -124,15 +141,14 @@ class Scheduler:
         """What is free for who reacts as this policy does."""
         usable = cluster.up.copy()
         if self.policy.reaction == "exclude":
-            usable &= ~cluster.slow & (self.last_failure < now - 3600.0 * self.policy.quarantine_hours)
+            usable &= ~cluster.slow & (self.last_failure + 3600.0 * self.policy.quarantine_hours <= now)
         free = np.where(usable[:, None], np.maximum(cluster.free, 0.0), 0.0)
-        return Room(free, np.maximum(cluster.limits - cluster.reserved, 0.0))
+        return Room(usable, free, np.maximum(cluster.limits - cluster.reserved, 0.0))
 
-    def _movable(self, cluster: SimCluster) -> list[SimJob]:
+    def _movable(self, now: float, cluster: SimCluster) -> list[SimJob]:
         """The running jobs that run least efficiently, and have not just been moved."""
         ranked = sorted(cluster.running.values(), key=lambda job: (job.rate, job.index))
-        healthy = [job for job in ranked if job.rate > 0 and all(cluster.up[n] for n in job.counts)]
-        return healthy[: self.policy.migrations]
+        return [job for job in ranked if job.rate > 0 and job.stalled_until <= now][: self.policy.migrations]
 
     def _seen(
         self, window: list[SimJob], movable: list[SimJob], room: Room, now: float, cluster: SimCluster
@@ -159,11 +175,11 @@ class Scheduler:
             uplink_free=uplink_free,
             failures=self.rates(now) if aware else self.empty,
             hardware_of=cluster.hardware_of if aware else base.hardware_of,
-            up=cluster.up,
+            up=room.usable,
             current={job.index: job.counts for job in movable},
             must_place=must,
             migration_cost=cost,
-            open_jobs=np.array(sorted(job.index for job in [*window, *movable]), dtype=np.int64),
+            open_jobs=np.array([job.index for job in [*window, *movable]], dtype=np.int64),
         )
 
     def rates(self, now: float) -> FloatArray:
@@ -176,7 +192,7 @@ class Scheduler:
     def _check(self, problem: Problem, placement: Placement) -> None:
         """No gang in parts, no GPU twice: solvers are guests here."""
         free = problem.free.copy()
-        for job, counts in placement.items():
+        for job, counts in {**problem.current, **placement}.items():
             if sum(counts.values()) != problem.kind(job).k:
                 raise BackendError(f"{self.policy.solver} placed a part of job {problem.job_names[job]!r}")
             for n, x in counts.items():
@@ -196,15 +212,18 @@ class RoundBudget(Budget):
 
 @dataclass(slots=True)
 class Room:
-    """What a round may take: (N, R) resources and (V) Gbit/s."""
+    """What a round may take: (N) whether a node takes new work, (N, R) resources and (V) Gbit/s."""
 
+    usable: BoolArray
     free: FloatArray
     uplink_free: FloatArray
 
     def take(self, problem: Problem, job: SimJob, counts: Counts) -> None:
-        """Occupy a place; the uplinks are looked at again when it has started."""
+        """Occupy a place."""
         for n, x in counts.items():
             self.free[n] -= x * problem.kind(job.index).demand
+        vertices, rates = reserved_gbps(problem, job.index, counts)
+        self.uplink_free[vertices] = np.maximum(self.uplink_free[vertices] - rates, 0.0)
 
 
 def _ignore(event: Event) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 
 from crop_cli.simulate.jobs import SimJob
@@ -32,13 +33,14 @@ class Queue:
         """A job waits."""
         self._jobs[job.index] = (self._rank(job), job.arrival, job.index)
         self._members[job.index] = job
-        self._sorted = None
+        if self._sorted is not None:
+            insort(self._sorted, job.index, key=self._jobs.__getitem__)
 
     def remove(self, job: SimJob) -> None:
         """A job waits no longer."""
-        del self._jobs[job.index], self._members[job.index]
         if self._sorted is not None:
-            self._sorted.remove(job.index)
+            del self._sorted[bisect_left(self._sorted, self._jobs[job.index], key=self._jobs.__getitem__)]
+        del self._jobs[job.index], self._members[job.index]
 
     def first(self, most: int) -> list[SimJob]:
         """The first of the queue."""

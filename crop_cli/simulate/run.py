@@ -111,8 +111,12 @@ def problem_of(trace: Trace, cluster: Instance, settings: Settings) -> Problem:
         If they do not go together.
     """
     pinned = [job for job in cluster.jobs if job.placement is not None and not job.movable]
-    names = {job.name for job in trace.jobs}
-    residents = [msgspec.structs.replace(job, name=_free_name(job, names)) for job in pinned]
+    taken = {job.name for job in trace.jobs}
+    residents = []
+    for job in pinned:
+        name = _free_name(job, taken)
+        taken.add(name)
+        residents.append(msgspec.structs.replace(job, name=name))
     instance = msgspec.structs.replace(cluster, jobs=[*map(job_of, trace.jobs), *residents])
     defects, _ = validate(instance)
     if defects:

@@ -31,11 +31,11 @@ class Policy(Struct, frozen=True, kw_only=True):
     backfill
         Whether a job may start although one before it in the queue waits.
     window
-        Waiting jobs that the solver sees at a time.
+        Waiting jobs that the solver sees at a time, with backfill; as those start, the next ones come into it.
     round_s
         Seconds between scheduling rounds; 0: whenever a job arrives or GPUs become free.
     migrations
-        Most running jobs that may be moved in a round, those that run least efficiently.
+        Most running jobs that may be moved in a round, those that run least efficiently; with backfill only.
     migration_minutes
         What a move costs a job that states nothing itself.
     reaction
