@@ -10,7 +10,7 @@ from itertools import chain
 from crop_cli.sources.draft import DraftJob
 from crop_cli.sources.kubernetes.cluster import Cluster
 from crop_cli.sources.kubernetes.documents import Key
-from crop_cli.sources.kubernetes.gangs import KUEUE_GROUP
+from crop_cli.sources.kubernetes.gangs import KUEUE_GROUP, VOLCANO_BATCH
 from crop_cli.sources.kubernetes.grouping import Gang
 from crop_cli.sources.kubernetes.notes import Notes
 from crop_cli.sources.kubernetes.pods import Pod
@@ -151,11 +151,21 @@ class Gangs:
 
 
 def job_names(gangs: list[Gang]) -> list[str]:
-    """ "namespace/name", with the kind after it where that is not unique."""
-    plain = [_full(gang.key) for gang in gangs]
-    times = Counter(plain)
-    return [name if times[name] == 1 else f"{name} ({gang.key.kind})" for name, gang in zip(plain, gangs, strict=True)]
+    """ "namespace/name (Kind)", without the kind for a plain Job: `crop export kubernetes` reads these."""
+    names = [_full(gang.key, _kind(gang.key)) for gang in gangs]
+    times = Counter(names)
+    return [
+        name if times[name] == 1 else _full(gang.key, f"{gang.key.kind}.{gang.key.group}")
+        for name, gang in zip(names, gangs, strict=True)
+    ]
 
 
-def _full(key: Key) -> str:
-    return f"{key.namespace}/{key.name}" if key.namespace else key.name
+def _kind(key: Key) -> str:
+    if key.kind == "Job":
+        return "VolcanoJob" if key.group == VOLCANO_BATCH else ""
+    return key.kind
+
+
+def _full(key: Key, kind: str) -> str:
+    name = f"{key.namespace}/{key.name}" if key.namespace else key.name
+    return f"{name} ({kind})" if kind else name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from crop_cli.model.instance import Instance, Job, Node
@@ -81,13 +82,13 @@ def instance(found: Draft, fabric: str = "a100-ib") -> Instance:
 
 
 def jobs(found: Draft) -> dict[str, Job]:
-    """The jobs of a draft by name."""
-    return {draft.job.name: draft.job for draft in found.jobs}
+    """The jobs of a draft by name without kind."""
+    return {plain(draft.job.name): draft.job for draft in found.jobs}
 
 
 def types(found: Draft) -> dict[str, tuple[str, ...] | None]:
-    """The GPU types of a draft's jobs by name."""
-    return {draft.job.name: draft.gpu_types for draft in found.jobs}
+    """The GPU types of a draft's jobs by name without kind."""
+    return {plain(draft.job.name): draft.gpu_types for draft in found.jobs}
 
 
 def nodes(found: Draft) -> dict[str, Node]:
@@ -96,5 +97,10 @@ def nodes(found: Draft) -> dict[str, Node]:
 
 
 def reasons(found: Draft) -> dict[str, str]:
-    """Why things were left out, by name."""
-    return {skip.name: skip.reason for skip in found.skipped}
+    """Why things were left out, by name without kind."""
+    return {plain(skip.name): skip.reason for skip in found.skipped}
+
+
+def plain(name: str) -> str:
+    """A job's name without its kind."""
+    return re.sub(r" \([A-Z][A-Za-z.0-9-]*\)", "", name)

@@ -96,7 +96,7 @@ def test_required_topology() -> None:
         "ns/what": None,
     }
     assert any("preferred topology" in text and "ns/soft" in text for text in found.assumptions)
-    assert "1 job (ns/what): not kept: topology x/y, which names no level of the instance" in found.warnings
+    assert "1 job (ns/what (Workload)): not kept: topology x/y, which names no level of the instance" in found.warnings
     instance(found)
 
 
@@ -282,10 +282,27 @@ def test_priorities() -> None:
 
 
 def test_names() -> None:
-    """Jobs are namespace/name, with the kind after it where two have the same."""
-    workload = _workload("x", (1, 1, {}))
-    found = draft(*_nodes(), job("x", 1, 1), workload, pod("y", 1))
-    assert set(jobs(found)) == {"ns/x (Job)", "ns/x (Workload)", "ns/y"}
+    """Jobs are namespace/name with the kind after it, but for plain Jobs; groups tell equal kinds apart."""
+    found = draft(
+        *_nodes(),
+        job("x", 1, 1),
+        _workload("x", (1, 1, {})),
+        pod("x", 1),
+        thing("batch.volcano.sh/v1alpha1", "Job", "x", {"tasks": [{"replicas": 1, "template": _template(1)}]}),
+        pod("a", 1, labels={"scheduling.x-k8s.io/pod-group": "g"}),
+        pod("b", 1, annotations={"scheduling.k8s.io/group-name": "g"}),
+        pod("half-0", 1, on="n0", owner=("kubeflow.org/v1", "PyTorchJob", "half")),
+        pod("half-1", 1, owner=("kubeflow.org/v1", "PyTorchJob", "half")),
+    )
+    assert [found_job.job.name for found_job in found.jobs] == [
+        "ns/x",
+        "ns/x (Workload)",
+        "ns/x (VolcanoJob)",
+        "ns/x (Pod)",
+        "ns/g (PodGroup.scheduling.x-k8s.io)",
+        "ns/g (PodGroup.scheduling.volcano.sh)",
+        "ns/half (PyTorchJob) (rest)",
+    ]
 
 
 def test_exclusive_topology() -> None:
