@@ -28,6 +28,8 @@ class Label:
         Of the value.
     best
         Which end is better: 1 the higher, -1 the lower, 0 neither.
+    scaled_by
+        What chooses the unit that is shown, if not the value: figures of one distribution have one unit.
     """
 
     key: str
@@ -36,6 +38,7 @@ class Label:
     meaning: str
     value: Callable[[Figures], float | None]
     best: int = 0
+    scaled_by: Callable[[Figures], float | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,8 @@ def lines(several: Sequence[Figures]) -> list[Line]:
     made = []
     for label in LABELS:
         values = [label.value(figures) for figures in several]
-        unit, factor = _scale(label.unit, values)
+        by = label.scaled_by
+        unit, factor = _scale(label.unit, values if by is None else map(by, several))
         made.append(Line(label, unit, values, [_text(value, unit, factor) for value in values]))
     return made
 
@@ -111,7 +115,10 @@ def _distribution(
         return lambda figures: None if (found := of(figures)) is None else getattr(found, name)
 
     suffix = "_s" if unit == "s" else ""
-    return [Label(f"{key}_{name}{suffix}", f"{title}, {words}", unit, meaning, part(name), -1) for name, words in parts]
+    return [
+        Label(f"{key}_{name}{suffix}", f"{title}, {words}", unit, meaning, part(name), -1, part("mean"))
+        for name, words in parts
+    ]
 
 
 LABELS: list[Label] = [
