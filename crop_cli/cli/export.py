@@ -170,4 +170,4 @@ def _write(output: str, text: str) -> None:
     if output == "-":
         Environment.current().out_bytes(data)
         return
-    write_atomic(output, gzip.compress(data, mtime=0) if output.endswith(".gz") else data)
+    write_atomic(output, gzip.compress(data, compresslevel=6, mtime=0) if output.endswith(".gz") else data)

@@ -1,6 +1,6 @@
 """Commands that make Slurm start the placed jobs on exactly the chosen nodes with exactly the chosen numbers of GPUs.
 
-What a real controller does with them (Slurm 22.05.8, select/cons_tres):
+What a real controller does with them (Slurm 22.05.8 and 24.11.5, select/cons_tres):
 
 - `--nodelist` with `--nodes` and `--gpus-per-node` fixes an even split.
 - An uneven one can only be had from a heterogeneous job, one component per number of GPUs. With `--gpus` Slurm splits

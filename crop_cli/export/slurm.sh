@@ -27,7 +27,7 @@ release() { # ID
 # A request with a GPU type keeps it: Slurm refuses a mixture of requests with and without types.
 fix() { # ID NODES GPUS_PER_NODE NODELIST
   local type
-  type=$(scontrol --oneliner show job "$1" | sed -n 's|.* Tres[A-Za-z]*=[^ ]*gpu:\([^:=, ]*\):[0-9].*|\1|p')
+  type=$(scontrol --oneliner show job "$1" | sed -n 's|.* TresPer[A-Za-z]*=[^ ]*gpu:\([^:=, ]*\)[:=][0-9].*|\1|p')
   scontrol update JobId="$1" ReqNodeList="$4" NumNodes="$2-$2" Gres="gpu:${type:+$type:}$3"
 }
 

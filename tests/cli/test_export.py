@@ -11,17 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner, Result
 
-from crop_cli.cli.export import export
-from crop_cli.cli.main import Commands
-from crop_cli.cli.solve import solve
+from crop_cli.cli.main import app
 from tests.cli import instances
-
-app = typer.Typer(cls=Commands, pretty_exceptions_enable=False)
-app.add_typer(export, name="export")
-app.command()(solve)
 
 PLACEMENTS = ["slurm", "kubernetes", "csv"]
 

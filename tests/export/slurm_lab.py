@@ -11,6 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LAB = Path(os.environ.get("CROP_SHARED", ROOT.parent / "shared")) / "tools" / "slurm_lab"
+SLURM = os.environ.get("CROP_SLURM_ROOT", "host")
+"""Where Slurm is installed: on this machine, or in a Debian tree of its own, into which the pipeline does not reach."""
+
 SIZE = ("--racks", "2", "--nodes-per-rack", "2", "--gpus-per-node", "8")
 
 _JOB = re.compile(
@@ -27,7 +30,7 @@ def available() -> bool:
 
 def run(script: str) -> str:
     """Bring up two racks of two nodes with eight GPUs, run a bash script there, and return what it printed."""
-    command = [sys.executable, str(LAB), "exec", "--root", "host", *SIZE, script]
+    command = [sys.executable, str(LAB), "exec", "--root", SLURM, *SIZE, script]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -108,13 +108,22 @@ def test_no_text_of_a_solution_ends_its_comment(tmp_path: Path) -> None:
     assert [call[:2] for call in said] == [["sbatch", f"--job-name={evil}"]]
 
 
-@pytest.mark.parametrize("asked", ["gres:gpu:8", "gres/gpu:8", "gres:gpu:a100:8", "gres/gpu:3090:8"])
-def test_a_job_of_the_queue_is_updated_in_the_words_it_used(tmp_path: Path, asked: str) -> None:
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        ("TresPerJob=gres:gpu:8", ""),
+        ("TresPerNode=gres/gpu:8", ""),
+        ("TresBind=gres/gpu:per_task:1 TresPerTask=gres/gpu=1", ""),
+        ("TresPerTask=cpu=2,gres/gpu:a100=1", "a100:"),
+        ("TresPerJob=gres:gpu:a100:8", "a100:"),
+        ("TresPerNode=gres/gpu:3090:8", "3090:"),
+    ],
+)
+def test_a_job_of_the_queue_is_updated_in_the_words_it_used(tmp_path: Path, asked: str, kind: str) -> None:
     """A request with a type is updated with the type, one without it without, and a held job is released."""
     exported = solved.exported(tmp_path, solved.instance([_job("17-bert", 16)]))
-    queue = {"17": _queued("bert", reason="JobHeldUser", show=f"NumNodes=2 TresPerJob={asked} Power=")}
+    queue = {"17": _queued("bert", reason="JobHeldUser", show=f"NumNodes=2 {asked} Power=")}
     said, _ = _obeyed(tmp_path, _script(exported), queue)
-    kind = asked.split(":")[-2] + ":" if asked.count(":") > 1 and "gpu:8" not in asked else ""
     update = ["scontrol", "update", "JobId=17", "ReqNodeList=n[1-2]", "NumNodes=2-2", f"Gres=gpu:{kind}8"]
     assert [call for call in said if call[0] == "scontrol" and call[1] != "--oneliner"] == [
         update,

@@ -26,19 +26,6 @@ SUBMIT = "sbatch --parsable --uid=alice --gid=alice -D / -o /dev/null"
 SHOW = "scontrol --details --oneliner show job"
 
 
-CROP = """
-import typer
-from crop_cli.cli.export import export
-from crop_cli.cli.import_slurm import slurm
-from crop_cli.cli.solve import solve
-app = typer.Typer()
-app.command("import-slurm")(slurm)
-app.command()(solve)
-app.add_typer(export, name="export")
-app()
-"""
-
-
 def _cluster() -> dict[str, Any]:
     """The lab's nodes as crop sees them."""
     nodes = [{"name": f"r{r}n{n}", "parent": f"rack{r}", "gpus": 8, "uplink_gbps": 100} for r in (0, 1) for n in (0, 1)]
@@ -102,7 +89,7 @@ def test_jobs_of_the_queue_start_where_they_were_placed(tmp_path: Path) -> None:
     made, wanted = _script(tmp_path, jobs, "unused")
     assert "resubmit 5" in made
     submit = [
-        f"{SUBMIT} -H --time=30 -J {shlex.quote(name.partition(' ')[2])} {options} --wrap='sleep 600'"
+        f"{SUBMIT} -H --time=30 -J {shlex.quote(name.partition('-')[2])} {options} --wrap='sleep 600'"
         for name, (_, options) in asked.items()
     ]
     found = _run(made, "\n".join(submit), wait=25)
@@ -134,12 +121,12 @@ def test_a_running_job_that_moves_starts_again_where_it_is_to_go(tmp_path: Path)
     assert found == {name.partition("-")[2]: nodes for name, nodes in wanted.items()}
 
 
+@pytest.mark.skipif(slurm_lab.SLURM != "host", reason="crop itself runs beside the controller")
 @pytest.mark.parametrize("given", ["solution", "instance and solution"])
 def test_from_the_live_queue_and_back(tmp_path: Path, given: str) -> None:
     """Import, solve and export as one pipeline: what waits starts where crop placed it, what runs is left alone."""
-    (tmp_path / "crop.py").write_text(CROP)
-    python = f"PYTHONPATH={shlex.quote(str(slurm_lab.ROOT))} {shlex.quote(sys.executable)}"
-    crop, here = f"{python} {shlex.quote(str(tmp_path / 'crop.py'))}", shlex.quote(str(tmp_path))
+    crop = f"PYTHONPATH={shlex.quote(str(slurm_lab.ROOT))} {shlex.quote(sys.executable)} -m crop_cli"
+    here = shlex.quote(str(tmp_path))
     wait = "--wrap='sleep 600'"
     lines = [
         "set -euo pipefail",
@@ -150,7 +137,7 @@ def test_from_the_live_queue_and_back(tmp_path: Path, given: str) -> None:
         f"{SUBMIT} -H -J any --gpus=10 {wait}",
         f"{SUBMIT} -H -J 'array job' --array=0-1 -N1 --gpus-per-node=1 {wait}",
         f"cd {here}; scontrol -d show node >nodes; scontrol show topology >topology; scontrol -d show job >jobs",
-        f"{crop} import-slurm --nodes nodes --topology topology --jobs jobs --include-held -q -o instance.json",
+        f"{crop} import slurm --nodes nodes --topology topology --jobs jobs --include-held -q -o instance.json",
         f"cat instance.json | {crop} solve - -q -o - | tee solution.json"
         f" | {crop} export slurm {'instance.json' if 'instance' in given else ''} - >place.sh",
         "bash place.sh >out 2>&1 || { cat out; exit 1; }",
