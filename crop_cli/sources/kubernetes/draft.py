@@ -134,7 +134,9 @@ def _pods(things: list[Thing], gang_things: list[Thing], notes: Notes) -> list[P
     ended: Counter[str] = Counter()
     for thing in things:
         pod = read_pod(thing, servers)
-        if pod is None:
+        if pod is not None and not pod.node and thing.metadata.data.get("deletionTimestamp"):
+            notes.skip("pod", thing.name, "is being deleted")
+        elif pod is None:
             ended[thing.status.text("phase").lower()] += 1
         else:
             found.append(pod)

@@ -96,7 +96,7 @@ def workload(thing: Thing) -> Described:
 
 def batch_job(thing: Thing) -> Described:
     """A Job of Kubernetes: `parallelism` pods at a time."""
-    held = "is suspended" if thing.spec.flag("suspend") and not _queued(thing) else ""
+    held = "is suspended" if thing.spec.flag("suspend") and not queued(thing) else ""
     return Described([_job_pods(thing.spec)], _ended(thing), held, running=bool(thing.status.whole("ready", 0)))
 
 
@@ -113,7 +113,7 @@ _EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 def jobset(thing: Thing) -> Described:
     """A JobSet: replicated Jobs, each with its parallelism."""
     sets = [_replicated(replicated, thing.annotations) for replicated in thing.spec.children("replicatedJobs")]
-    held = "is suspended" if thing.spec.flag("suspend") and not _queued(thing) else ""
+    held = "is suspended" if thing.spec.flag("suspend") and not queued(thing) else ""
     ended = bool(thing.status.text("terminalState")) or _ended(thing)
     running = any(job.whole("ready", 0) for job in thing.status.children("replicatedJobsStatus"))
     return Described(sets, ended, held, running=running)
@@ -158,7 +158,7 @@ def kubeflow_job(thing: Thing) -> Described:
                 replica = roles.child(role)
                 sets.append(PodSet(_or(replica.whole("replicas"), 1), template(replica.child("template"))))
     policy = thing.spec.child("runPolicy")
-    held = "is suspended" if policy.flag("suspend") and not _queued(thing) else ""
+    held = "is suspended" if policy.flag("suspend") and not queued(thing) else ""
     return Described(
         sets,
         _ended(thing),
@@ -174,7 +174,7 @@ def train_job(thing: Thing, runtimes: dict[Key, Thing]) -> Described:
     kind = reference.text("kind", "ClusterTrainingRuntime")
     space = "" if kind.startswith("Cluster") else thing.namespace
     runtime = runtimes.get(Key(kind, TRAINER, space, reference.text("name")))
-    held = "is suspended" if thing.spec.flag("suspend") and not _queued(thing) else ""
+    held = "is suspended" if thing.spec.flag("suspend") and not queued(thing) else ""
     trainer = thing.spec.child("trainer")
     pods = _runtime_pods(runtime) if runtime else []
     count = trainer.whole("numNodes")
@@ -245,7 +245,7 @@ def _ended(thing: Thing) -> bool:
     return any(thing.condition(kind) == "True" for kind in ("Complete", "Completed", "Failed", "Succeeded"))
 
 
-def _queued(thing: Thing) -> bool:
+def queued(thing: Thing) -> bool:
     """Whether Kueue holds it back until it is admitted: it waits for room."""
     return "kueue.x-k8s.io/queue-name" in thing.labels
 

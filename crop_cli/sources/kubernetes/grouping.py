@@ -25,9 +25,10 @@ from crop_cli.sources.kubernetes.gangs import (
     train_job,
 )
 from crop_cli.sources.kubernetes.pods import Pod
+from crop_cli.sources.kubernetes.ray import ray_cluster
 from crop_cli.sources.kubernetes.shape import Topology
 
-_BY_DETAIL = (KUEUE_GROUP, JOBSET, TRAINER, VOLCANO_BATCH, KUBEFLOW, LWS, BATCH)
+_BY_DETAIL = (KUEUE_GROUP, RAY, JOBSET, TRAINER, VOLCANO_BATCH, KUBEFLOW, LWS, BATCH)
 """Whose objects say most about a gang's pods. Pod groups come last, after the pods themselves."""
 
 _BY_RANK = (TRAINER, RAY, JOBSET, KUBEFLOW, VOLCANO_BATCH, LWS, BATCH, VOLCANO, COSCHEDULING, KAI, KUEUE_GROUP)
@@ -58,9 +59,8 @@ class Gang:
     @property
     def sets(self) -> list[PodSet]:
         """Its pods by shape: as described, else as they are."""
-        if self.described.sets:
-            return [one for one in self.described.sets if one.count > 0 and one.shape.request.gpus]
-        return [PodSet(1, pod.shape) for pod in self.pods]
+        described = [one for one in self.described.sets if one.count > 0 and one.shape.request.gpus]
+        return described or [PodSet(1, pod.shape) for pod in self.pods]
 
 
 class _Union:
@@ -158,7 +158,7 @@ def _name(keys: Iterable[Key]) -> Key:
 
 def _described(members: list[Thing], pods: list[Pod], runtimes: dict[Key, Thing]) -> Described:
     """What the objects of a gang say, taken together."""
-    said = [(thing, _read(thing, runtimes)) for thing in members if thing.group in READERS or thing.group == TRAINER]
+    said = [(thing, _read(thing, runtimes)) for thing in members]
     found = Described()
     for group in _BY_DETAIL:
         own = [described for thing, described in said if thing.group == group]
@@ -166,7 +166,7 @@ def _described(members: list[Thing], pods: list[Pod], runtimes: dict[Key, Thing]
             continue
         # An object that was replaced may still be there beside the one in its place.
         live = [described for described in own if not described.finished] or own
-        live = live[-1:] if group == KUEUE_GROUP else live
+        live = live[-1:] if group in (KUEUE_GROUP, RAY) else live
         if not found.sets:
             found.sets = [pod_set for described in live for pod_set in described.sets]
             found.finished = all(described.finished for described in own)
@@ -188,4 +188,6 @@ def _described(members: list[Thing], pods: list[Pod], runtimes: dict[Key, Thing]
 
 
 def _read(thing: Thing, runtimes: dict[Key, Thing]) -> Described:
-    return train_job(thing, runtimes) if thing.group == TRAINER else READERS[thing.group](thing)
+    if thing.group == TRAINER:
+        return train_job(thing, runtimes)
+    return ray_cluster(thing) if thing.group == RAY else READERS[thing.group](thing)

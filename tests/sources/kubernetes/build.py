@@ -65,6 +65,33 @@ def job(name: str, pods: int, gpus: int, spec: Thing | None = None, **fields: An
     )
 
 
+def racks(gpus: int = 8) -> list[Thing]:
+    """Two blocks of two racks of two nodes."""
+    return [
+        node(f"n{i}", gpus, labels={"b": f"b{i // 4}", "r": f"r{i // 2}", "kubernetes.io/hostname": f"n{i}"})
+        for i in range(8)
+    ]
+
+
+def template(gpus: int, annotations: dict[str, str] | None = None, **spec: Any) -> Thing:
+    """A pod template with one container."""
+    return {"metadata": {"annotations": annotations or {}}, "spec": containers(gpus, **spec)}
+
+
+def workload(
+    name: str, *pod_sets: tuple[int, int, Thing], owner: tuple[str, str, str] | None = None, **spec: Any
+) -> Thing:
+    """A Workload of Kueue; each pod set is count, GPUs of a pod, and topologyRequest."""
+    sets = [
+        {"name": f"s{i}", "count": count, "template": template(gpus), "topologyRequest": request}
+        for i, (count, gpus, request) in enumerate(pod_sets)
+    ]
+    metadata = {}
+    if owner:
+        metadata = {"ownerReferences": [{"apiVersion": owner[0], "kind": owner[1], "name": owner[2]}]}
+    return thing("kueue.x-k8s.io/v1beta2", "Workload", name, {"podSets": sets, **spec}, metadata=metadata)
+
+
 def listing(*things: Thing) -> Input:
     """A List, as kubectl prints it."""
     document = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": list(things)}
