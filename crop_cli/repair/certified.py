@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from crop_cli._version import __version__
 from crop_cli.explanation.prices import price_report
 from crop_cli.model.certificate import Certificate, certify, proof_scale, within_gap
 from crop_cli.model.dump import dump_instance
 from crop_cli.model.evaluate import Evaluation
 from crop_cli.model.instance import Instance
-from crop_cli.model.problem import Placement, Problem
+from crop_cli.model.problem import Placement, Problem, compile_problem
 from crop_cli.model.solution import (
     Guarantee,
     InstanceRef,
@@ -56,19 +58,33 @@ def certified(
         The gap that is small enough, and the time. With an engine, small problems are left to an exact back end.
     """
     since, budget, gap = how.budget.elapsed, how.budget, how.request.gap
-    scale = proof_scale(problem.instance)
-    found = upper_bound(problem, budget, target=evaluation.objective, gap=gap, start=placement)
+    scale, small = proof_scale(problem.instance), worth_exact(problem)
+    relaxed = problem if small else compile_problem(free_to_move(problem.instance))
+    found = upper_bound(relaxed, budget, target=evaluation.objective, gap=gap, start=placement)
     known = [*bounds, None if found.infeasible else found.value]
+    prices = None
+    if found.prices is not None and not budget.interrupted:
+        prices = price_report(problem, found.prices, placement, evaluation.objective, budget)
+        known.append(None if prices is None else prices.certified_bound)
     certificate = certify(evaluation.objective, known, scale)
     exact = ENGINES["exact"]
     wanted = how.engine is not None and not within_gap(certificate, gap) and not budget.should_stop
-    if wanted and exact.installed and worth_exact(problem):
+    if wanted and small and exact.installed:
         outcome = run(exact, problem, replace(how.request, options={}), budget, how.listen)
         certificate = certify(evaluation.objective, [*known, outcome.bound], scale)
-    prices = None
-    if found.prices is not None and certificate.bound is not None and not budget.interrupted:
-        prices = price_report(problem, found.prices, placement, evaluation.objective, budget)
     return Proof(certificate, prices, budget.elapsed - since)
+
+
+def free_to_move(instance: Instance) -> Instance:
+    """A relaxation in which moves cost nothing and movable jobs may wait: jobs with the same data are priced at once.
+
+    No placement has a lower F in it, so that its bounds hold for the instance; its prices certify a bound there, too.
+    """
+    jobs = [
+        msgspec.structs.replace(job, placement=None, movable=False, required=False) if job.movable else job
+        for job in instance.jobs
+    ]
+    return msgspec.structs.replace(instance, jobs=jobs)
 
 
 def solution_of(

@@ -14,11 +14,11 @@ from crop_cli.solvers.oracle import Prices, best_placement, fits
 from crop_cli.solvers.state import State
 
 MOVE = 1e-6
-"""What a move costs at least, per GPU, where targets are chosen: with moves that are free the fewest are wanted."""
+"""What a move costs at least where targets are chosen: with moves that are free the fewest are wanted."""
 
 
-def with_moves(problem: Problem, start: Placement, how: How) -> Iterator[tuple[str, Placement, float | None]]:
-    """Placements in which hit jobs that wait at the start have others give way, moves that help nobody undone.
+def by_engine(problem: Problem, start: Placement, how: How) -> tuple[str, Placement | None, float | None]:
+    """All jobs placed by the engine, a move paid; moves that help nobody undone.
 
     Parameters
     ----------
@@ -27,20 +27,17 @@ def with_moves(problem: Problem, start: Placement, how: How) -> Iterator[tuple[s
     start
         The repair with nobody moved; running jobs included.
     how
-        The engine, and the time for it.
+        With an engine, and the time for it.
 
-    Yields
-    ------
+    Returns
+    -------
     tuple
-        What found it, the placement, and an upper bound of F of the problem, if the engine found one.
+        What found it, the placement, and an upper bound of F of the problem; None for what is unknown.
     """
-    yield "oracle", undone(problem, make_room(problem, start, how.budget)), None
-    if how.engine is None or how.budget.should_stop:
-        return
     worth = sum(max(0.0, utility(problem, j, counts)) for j, counts in start.items())
     outcome = solve_small(problem, how, worth)
-    if outcome.placement is not None:
-        yield outcome.back_end or how.engine.name, undone(problem, outcome.placement), outcome.bound
+    placement = None if outcome.placement is None else undone(problem, outcome.placement)
+    return outcome.back_end or (how.engine.name if how.engine else ""), placement, outcome.bound
 
 
 def make_room(problem: Problem, start: Placement, budget: Budget) -> Placement:
@@ -48,6 +45,13 @@ def make_room(problem: Problem, start: Placement, budget: Budget) -> Placement:
 
     A job's target is its best place where a GPU costs what it takes to move the jobs there. Jobs in its way leave, and
     take the best places in what is left. Where one of them has none, or F would be lower, all stays as it was.
+
+    Parameters
+    ----------
+    problem, start
+        As for `by_engine`.
+    budget
+        The time for it.
     """
     placement = dict(start)
     waiting = [j for j in problem.open_jobs.tolist() if j not in placement]
@@ -57,18 +61,30 @@ def make_room(problem: Problem, start: Placement, budget: Budget) -> Placement:
         if budget.should_stop:
             break
         placement = _admitted(problem, placement, job) or placement
-    return placement
+    return undone(problem, placement)
 
 
 def _admitted(problem: Problem, placement: Placement, job: int) -> Placement | None:
-    """The placement with one more job in it, if others can give way for less than it adds."""
-    cost = np.zeros_like(problem.free)
-    for j, counts in placement.items():
-        per_gpu = problem.migration_cost[j] / problem.kind(j).k + MOVE
-        for n, x in counts.items():
-            cost[n, 0] += per_gpu * x
-    cost[:, 0] /= np.maximum(1, problem.free_gpus)
-    prices = Prices(cost, np.zeros(problem.tree.n_vertices))
+    """The placement with one more job in it, if others can give way for less than it adds; of two ways the better."""
+    found = [_given_way(problem, placement, job, prices) for prices in _move_prices(problem, placement)]
+    ways = [way for way in found if way is not None]
+    return max(ways, key=lambda way: way[0])[1] if ways else None
+
+
+def _move_prices(problem: Problem, placement: Placement) -> Iterator[Prices]:
+    """What a GPU of a node costs: a share of the moves of the jobs there, whole moves or only this node's part."""
+    for whole in (True, False):
+        cost = np.zeros_like(problem.free)
+        for j, counts in placement.items():
+            move = problem.migration_cost[j] + MOVE
+            for n, x in counts.items():
+                cost[n, 0] += move if whole else move * x / problem.kind(j).k
+        cost[:, 0] /= np.maximum(1, problem.free_gpus)
+        yield Prices(cost, np.zeros(problem.tree.n_vertices))
+
+
+def _given_way(problem: Problem, placement: Placement, job: int, prices: Prices) -> tuple[float, Placement] | None:
+    """The job at its best place at the prices, and those in its way elsewhere; with what F gains by it."""
     best = best_placement(problem, job, problem.free, problem.uplink_free, prices)
     if best is None:
         return None
@@ -90,7 +106,7 @@ def _admitted(problem: Problem, placement: Placement, job: int) -> Placement | N
     gain = sum(utility(problem, j, after[j]) for j in (job, *gone)) - sum(
         utility(problem, j, c) for j, c in gone.items()
     )
-    return after if gain > 0 or problem.must_place[job] else None
+    return (gain, after) if gain > 0 or problem.must_place[job] else None
 
 
 def _blocks(problem: Problem, state: State, counts: Counts, job: int, target: Counts) -> bool:

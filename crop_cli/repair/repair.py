@@ -9,12 +9,13 @@ from crop_cli.model.instance import Instance
 from crop_cli.model.problem import Placement, Problem, compile_problem, named
 from crop_cli.model.solution import Solution
 from crop_cli.repair.certified import certified, solution_of
-from crop_cli.repair.moves import with_moves
+from crop_cli.repair.moves import by_engine, make_room
 from crop_cli.repair.one_by_one import one_by_one
-from crop_cli.repair.pinned import How, Pinned, repair_pinned
+from crop_cli.repair.pinned import ORACLE, How, Pinned, repair_pinned
 from crop_cli.repair.report import report_of
 from crop_cli.repair.results import RepairReport, Way
 from crop_cli.repair.scene import ByName, Failure, Running, degraded, not_required, only
+from crop_cli.solvers.auto import worth_exact
 from crop_cli.solvers.state import State
 
 DEFAULT_MIGRATION_MINUTES = 10.0
@@ -23,8 +24,8 @@ DEFAULT_MIGRATION_MINUTES = 10.0
 PINNED_SHARE, MOVES_SHARE = 0.3, 0.5
 """Most of the time left for the repair with nobody moved, and then for that with moves; the bound has the rest."""
 
-BETTER = 1e-9
-"""By how much F has to gain, as a share of it, for others to be moved."""
+DIGITS = 9
+"""Decimals of F that decide; where they are equal fewer moves do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,11 @@ class _Candidate:
     evaluation: Evaluation
     solver: str
     way: Way
+
+    def rank(self, required: set[str]) -> tuple[int, float, int]:
+        """Required jobs placed, then F, then as few moves as possible."""
+        placed, moved = len(required & self.placement.keys()), self.evaluation.metrics.jobs_moved
+        return placed, round(self.evaluation.objective, DIGITS), -moved
 
 
 def repair(running: Running, failure: Failure, how: How, migration_minutes: float) -> Repaired:
@@ -116,36 +122,32 @@ def _candidate(instance: Instance, hit: set[str], placement: ByName, solver: str
 def _try_moves(
     running: Running, instance: Instance, hit: set[str], best: _Candidate, first: Pinned, how: How
 ) -> tuple[_Candidate, list[float | None]]:
-    """Others may move: the best of the placements that bring in a hit job that waits, and bounds of F of the whole."""
+    """Others may move: the best of the placements that bring in a hit job that waits, and bounds of F of the whole.
+
+    Few moves by the oracle come first. The engine decides by F alone who moves: it is asked where it can prove its
+    answer, and on larger clusters, where it would move hundreds for a gain of its own, only if a hit job waits still.
+    """
     ran = only(instance, set(running.held))
-    problems = [compile_problem(ran)]
-    if any(job.required and job.name in hit for job in ran.jobs):
-        problems.append(compile_problem(not_required(ran, hit)))
+    needed = {job.name for job in ran.jobs if job.required} & hit
     bounds: list[float | None] = []
-    required = {job.name for job in instance.jobs if job.required} & hit
 
-    def rank(candidate: _Candidate) -> tuple[int, float, int]:
-        placed = len(required & candidate.placement.keys())
-        return placed, candidate.evaluation.objective, -candidate.evaluation.metrics.jobs_moved
+    def offer(placement: ByName, solver: str, waiting: set[str]) -> None:
+        nonlocal best
+        candidate = _candidate(instance, hit, placement, solver, "moves")
+        if candidate.evaluation.feasible and waiting & candidate.placement.keys():
+            best = max(best, candidate, key=lambda each: each.rank(needed))
 
-    for problem in problems:
-        start, bounds = _indices(problem, first.placement), []
-        for solver, placement, bound in with_moves(problem, start, how):
-            bounds.append(bound)
-            candidate = _candidate(instance, hit, named(problem, placement), solver, "moves")
-            admitted = (hit & candidate.placement.keys()) - first.placement.keys()
-            if admitted and candidate.evaluation.feasible and _better(rank(candidate), rank(best)):
-                best = candidate
+    for problem in map(compile_problem, [ran, not_required(ran, hit)] if needed else [ran]):
+        start, bounds, small = _indices(problem, first.placement), [], worth_exact(problem)
+        waiting = hit - first.placement.keys()
+        offer(named(problem, make_room(problem, start, how.budget)), ORACLE, waiting)
+        if not small:
+            waiting = hit - best.placement.keys()
+        if how.engine is None or not waiting or how.budget.should_stop:
+            continue
+        solver, found, bound = by_engine(problem, start, how)
+        bounds = [bound]
+        if found is not None:
+            offer(named(problem, found), solver, waiting)
     # The last problem requires the least, so that its bounds hold for all; but not where others wait beside its jobs.
     return best, bounds if len(ran.jobs) == len(instance.jobs) else []
-
-
-def _better(new: tuple[int, float, int], old: tuple[int, float, int]) -> bool:
-    """More required jobs placed, else a higher F, else fewer moves."""
-    slack = BETTER * max(1.0, abs(old[1]))
-    if new[0] != old[0]:
-        return new[0] > old[0]
-    if abs(new[1] - old[1]) > slack:
-        return new[1] > old[1]
-    # Nobody is moved for nothing.
-    return old[2] < 0 and new[2] > old[2]
