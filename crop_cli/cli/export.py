@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 export = typer.Typer(no_args_is_help=True, help="Write a placement or a model in the words of other programs.")
 
-Files = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="[INSTANCE] SOLUTION",
-        help="Solution file, after its instance file if there is one; - is standard input.",
-        show_default=False,
-    ),
+First = Annotated[
+    str,
+    typer.Argument(metavar="FILE", help="Instance file, or the solution file alone; - is standard input."),
+]
+Second = Annotated[
+    str | None,
+    typer.Argument(metavar="SOLUTION", help="Solution file; it is checked against the instance.", show_default=False),
 ]
 Output = Annotated[
     str, typer.Option("-o", "--output", metavar="FILE", help="Write there; .gz packs it; - is standard output.")
@@ -46,7 +46,8 @@ class KubernetesForm(StrEnum):
 
 @export.command()
 def slurm(
-    files: Files,
+    first: First,
+    second: Second = None,
     output: Output = "-",
     form: Annotated[SlurmForm, typer.Option("--format", help="A bash script, or a list of jobs.")] = SlurmForm.BASH,
     script: Annotated[
@@ -67,7 +68,7 @@ def slurm(
     """Commands that start the placed jobs in Slurm on exactly their nodes and GPUs.
 
     Jobs named "NUMBER-NAME", as `crop import slurm` names those of a live
-    queue, are updated there; others are submitted. With INSTANCE the
+    queue, are updated there; others are submitted. With an instance the
     solution is checked first, and what runs on unmoved is left out.
 
     Exit codes: 0 done; 2 usage; 3 bad input; 7 the solution does not hold
@@ -76,14 +77,15 @@ def slurm(
     from crop_cli.export.placed import read_exported  # noqa: PLC0415 (--help must not load numpy)
     from crop_cli.export.slurm import commands, slurm_json, slurm_script  # noqa: PLC0415
 
-    exported = read_exported(files)
+    exported = read_exported(_files(first, second))
     todo = commands(exported, script, queued=queued)
     _write(output, slurm_json(todo) if form is SlurmForm.JSON else slurm_script(exported, todo))
 
 
 @export.command()
 def kubernetes(
-    files: Files,
+    first: First,
+    second: Second = None,
     output: Output = "-",
     form: Annotated[
         KubernetesForm, typer.Option("--format", help="Partial objects with commands, or a list of jobs.")
@@ -100,7 +102,7 @@ def kubernetes(
 
     Jobs are named "namespace/name" or "namespace/name (Kind)", as `crop
     import kubernetes` names them. Suspended Jobs get a node affinity, gated
-    pods a node selector each. With INSTANCE the solution is checked first,
+    pods a node selector each. With an instance the solution is checked first,
     and what runs on unmoved is left out.
 
     Exit codes: 0 done; 2 usage; 3 bad input; 7 the solution does not hold
@@ -109,16 +111,16 @@ def kubernetes(
     from crop_cli.export.kubernetes import kubernetes_json, kubernetes_yaml, pods_of  # noqa: PLC0415
     from crop_cli.export.placed import read_exported  # noqa: PLC0415
 
-    exported = read_exported(files)
+    exported = read_exported(_files(first, second))
     jobs = pods_of(exported, kind=kind, gpus_per_pod=gpus_per_pod)
     _write(output, kubernetes_json(jobs) if form is KubernetesForm.JSON else kubernetes_yaml(exported, jobs))
 
 
 @export.command("csv")
-def table(files: Files, output: Output = "-") -> None:
+def table(first: First, second: Second = None, output: Output = "-") -> None:
     """A row per placed job and node, and one per job that waits, with the reason.
 
-    With INSTANCE the solution is checked first, and rows tell racks and
+    With an instance the solution is checked first, and rows tell racks and
     whether the job starts, stays or moves.
 
     Exit codes: 0 done; 2 usage; 3 bad input; 7 the solution does not hold
@@ -127,7 +129,7 @@ def table(files: Files, output: Output = "-") -> None:
     from crop_cli.export.placed import read_exported  # noqa: PLC0415
     from crop_cli.export.table import csv_text  # noqa: PLC0415
 
-    _write(output, csv_text(read_exported(files, placed=False)))
+    _write(output, csv_text(read_exported(_files(first, second), placed=False)))
 
 
 @export.command()
@@ -150,6 +152,11 @@ def lp(instance: opt.InstanceFile, output: Output = "-") -> None:
     from crop_cli.export.lp import lp_text  # noqa: PLC0415
 
     _write_model(instance, output, lp_text)
+
+
+def _files(first: str, second: str | None) -> list[str]:
+    """One file is the solution."""
+    return [first] if second is None else [first, second]
 
 
 def _write_model(instance: str, output: str, text: Callable[[Program, str], str]) -> None:

@@ -46,9 +46,9 @@ class Command:
     slurm_id
         Its number in the queue; None for one that is not there yet.
     argv
-        The command and its arguments; `place`, `move` and `resubmit` are functions of the script.
+        The command and its arguments; `place`, `move` and `resubmit` are functions of the script (slurm.sh).
     first
-        Commands that come before those of all jobs, because they free GPUs.
+        What comes before the commands of all jobs, because it frees GPUs; empty where nothing does.
     """
 
     placement: Placement
@@ -106,7 +106,7 @@ def _command(placement: Placement, script: str, *, queued: bool) -> Command:
         (count, nodes), *_ = placement.by_count()
         where = [str(len(nodes)), str(count), _node_list(nodes)]
         if placement.change == "moves":
-            return Command(placement, number, ["move", number, *where], ["scontrol", "requeuehold", number])
+            return Command(placement, number, ["move", number, *where], ["leave", number, name])
         return Command(placement, number, ["place", number, name, *where], [])
     if placement.change == "moves":
         raise UsageError(

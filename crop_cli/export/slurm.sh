@@ -3,11 +3,20 @@ field() { # ID FIELD
   scontrol --oneliner show job "$1" | tr ' ' '\n' | sed -n "s|^$2=||p" | head -n 1
 }
 
+# What squeue knows about a job; nothing if it has left the queue.
+state() { # ID
+  squeue --noheader --jobs="$1" --states=all --format=%T 2>/dev/null | head -n 1 || true
+}
+
+name() { # ID
+  squeue --noheader --jobs="$1" --states=all --format=%j 2>/dev/null | head -n 1 || true
+}
+
 # Whether a job of the queue may still be placed, and is the one that was meant. A held job is; one that runs is not.
 ready() { # ID NAME
   local state name
-  state=$(squeue --noheader --jobs="$1" --states=all --format=%T 2>/dev/null | head -n 1) || true
-  name=$(squeue --noheader --jobs="$1" --states=all --format=%j 2>/dev/null | head -n 1) || true
+  state=$(state "$1")
+  name=$(name "$1")
   if [[ $state != PENDING ]]; then
     echo "crop: job $1 ($2) is left alone: it is ${state:-not in the queue}, not PENDING" >&2
     return 1
@@ -38,10 +47,23 @@ place() { # ID NAME NODES GPUS_PER_NODE NODELIST
   release "$1"
 }
 
-# A running job that may be moved: it ends, and starts again where it is to go.
+declare -A left=()
+
+# A running job that may be moved gives up its GPUs, so that others can have them.
+leave() { # ID NAME
+  if [[ $(state "$1") == RUNNING && $(name "$1") == "$2" ]]; then
+    scontrol requeuehold "$1"
+    left[$1]=1
+  else
+    echo "crop: job $1 ($2) is left alone: it does not run any more" >&2
+  fi
+}
+
+# It starts again where it is to go, once it has ended.
 move() { # ID NODES GPUS_PER_NODE NODELIST
   local waited=0
-  until [[ $(field "$1" JobState) == PENDING ]]; do
+  [[ -v left[$1] ]] || return 0
+  until [[ $(state "$1") == PENDING ]]; do
     ((waited++ < 120)) || { echo "crop: job $1 does not end" >&2; return 1; }
     sleep 1
   done

@@ -159,16 +159,18 @@ def test_what_runs_on_is_no_command(tmp_path: Path) -> None:
     assert "# Not placed:" in _script(exported)
 
 
+MOVE = solved.instance(
+    [{"name": "1-mover", "gpus": 2, "placement": {"n1": 2}, "movable": True}, {"name": "2-big", "gpus": 8}],
+    {"n1": 8, "n2": 2},
+)
+
+
 def test_a_moving_job_gives_up_its_gpus_before_others_start(tmp_path: Path) -> None:
     """All requeues come first; the mover is then sent to its new node and released."""
-    data = solved.instance(
-        [_job("1-mover", 2, placement={"n1": 2}, movable=True), _job("2-big", 8)], {"n1": 8, "n2": 2}
-    )
-    said, _ = _obeyed(
-        tmp_path,
-        _script(solved.exported(tmp_path, data)),
-        {"1": _queued("mover", show="JobState=PENDING"), "2": _queued("big")},
-    )
+    script = _script(solved.exported(tmp_path, MOVE))
+    # Here a requeued job is pending at once.
+    script = script.replace("left[$1]=1", "left[$1]=1\nQUEUE=${QUEUE/RUNNING/PENDING}", 1)
+    said, _ = _obeyed(tmp_path, script, {"1": _queued("mover", state="RUNNING"), "2": _queued("big")})
     done = [call[1:] for call in said if call[0] == "scontrol" and call[1] != "--oneliner"]
     assert done == [
         ["requeuehold", "1"],
@@ -177,6 +179,15 @@ def test_a_moving_job_gives_up_its_gpus_before_others_start(tmp_path: Path) -> N
         ["release", "1"],
         ["update", "JobId=2", "ReqNodeList=n1", "NumNodes=1-1", "Gres=gpu:8"],
     ]
+
+
+@pytest.mark.parametrize("queue", [{}, {"1": _queued("mover", "COMPLETED")}, {"1": _queued("other", "RUNNING")}])
+def test_what_was_to_move_and_runs_no_more_is_left_alone(tmp_path: Path, queue: dict[str, dict[str, str]]) -> None:
+    """A job that has ended, or whose number is another's now, is not requeued, and the others start."""
+    script = _script(solved.exported(tmp_path, MOVE))
+    said, told = _obeyed(tmp_path, script, {**queue, "2": _queued("big")})
+    assert [call[1:3] for call in said if call[0] == "scontrol" and call[1] != "--oneliner"] == [["update", "JobId=2"]]
+    assert "job 1 (mover) is left alone" in told
 
 
 def test_a_job_that_slurm_does_not_know_cannot_move(tmp_path: Path) -> None:
