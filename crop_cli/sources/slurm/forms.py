@@ -42,6 +42,23 @@ def is_json(text: str) -> bool:
     return text.lstrip()[:1] in ("{", "[")
 
 
+def slim_document(source: Input, text: str, key: str, row: type[msgspec.Struct], expected: str) -> list[dict[str, Any]]:
+    """The list of a JSON document, of its rows only the fields of a struct: what is not wanted costs no memory.
+
+    Where the rows do not have the struct's types, or there is no such list, it is what `document` makes of it.
+
+    Raises
+    ------
+    InputError
+        As `document`.
+    """
+    try:
+        rows = msgspec.json.decode(msgspec.json.decode(text, type=dict[str, msgspec.Raw])[key], type=list[row])  # type: ignore[valid-type]
+    except (msgspec.DecodeError, KeyError):
+        return document(source, text, (key,), expected)[1]
+    return [msgspec.to_builtins(found) for found in rows]
+
+
 def document(
     source: Input, text: str, keys: tuple[str, ...], expected: str
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:

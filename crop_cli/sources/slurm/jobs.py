@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from crop_cli.sources.slurm.forms import decoded, document, each, is_json, text_records
-from crop_cli.sources.slurm.jobs_json import job_of_json
+from crop_cli.sources.slurm import tres
+from crop_cli.sources.slurm.forms import decoded, each, is_json, slim_document, text_records
+from crop_cli.sources.slurm.jobs_json import JobRow, job_of_json
 from crop_cli.sources.slurm.jobs_text import job_of_record
 from crop_cli.sources.slurm.records import Input, SlurmJob
 
@@ -20,7 +21,23 @@ def read_jobs(source: Input) -> list[SlurmJob]:
     """
     content = decoded(source)
     if is_json(content):
-        _, objects = document(source, content, ("jobs",), EXPECTED)
-        return each(source, objects, job_of_json, lambda i, _: f"$.jobs[{i}]")
+        objects = slim_document(source, content, "jobs", JobRow, EXPECTED)
+        return each(source, objects, lambda row: _checked(job_of_json(row)), lambda i, _: f"$.jobs[{i}]")
     rows = text_records(source, content, ("JobId",), EXPECTED)
-    return each(source, rows, job_of_record, lambda _, row: f"line {row.line}")
+    return each(source, rows, lambda row: _checked(job_of_record(row)), lambda _, row: f"line {row.line}")
+
+
+def _checked(job: SlurmJob) -> SlurmJob:
+    """The job, if its lists of TRES can be read: that is told with the place in the file.
+
+    Raises
+    ------
+    ValueError
+        If one of them cannot.
+    """
+    for text in (job.per_job, job.per_node, job.per_task, job.per_socket, job.tres, job.tres_allocated):
+        for name in (tres.GPU, *tres.SHARES):
+            tres.counts(text, name)
+    for name in ("cpu", "mem"):
+        tres.amount(job.tres_allocated, name)
+    return job

@@ -4,10 +4,67 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from crop_cli.sources.slurm import tres
 from crop_cli.sources.slurm.hostlists import expand, task_ids
 from crop_cli.sources.slurm.records import Share, SlurmJob
 from crop_cli.sources.slurm.values import count, number, text, words
+
+
+class _Amount(msgspec.Struct):
+    """CPUs or memory on a host."""
+
+    count: Any = msgspec.UNSET
+    allocated: Any = msgspec.UNSET
+
+
+class _Host(msgspec.Struct):
+    """What a job has on a host, since release 23.02."""
+
+    name: str
+    cpus: _Amount | msgspec.UnsetType = msgspec.UNSET
+    memory: _Amount | msgspec.UnsetType = msgspec.UNSET
+
+
+class _OldHost(msgspec.Struct):
+    """What a job has on a host, up to release 22.05."""
+
+    nodename: str
+    memory_allocated: Any = msgspec.UNSET
+
+
+class _Hosts(msgspec.Struct):
+    """The hosts of a job, since release 23.02."""
+
+    allocation: list[_Host] | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Resources(msgspec.Struct):
+    """`job_resources`: without the lists of single cores, which are nine tenths of a document."""
+
+    nodes: _Hosts | str | msgspec.UnsetType = msgspec.UNSET
+    allocated_nodes: list[_OldHost] | dict[str, _OldHost] | msgspec.UnsetType = msgspec.UNSET
+
+
+_FIELDS = [
+    "job_id", "array_job_id", "array_task_id", "array_task_string", "array_max_tasks", "het_job_id",
+    "het_job_offset", "name", "job_state", "state_reason", "hold", "priority", "comment", "partition", "nodes",
+    "gres_detail", "node_count", "tasks", "tasks_per_node", "sockets_per_node", "cpus", "tres_per_job",
+    "tres_per_node", "tres_per_task", "tres_per_socket", "cpus_per_tres", "memory_per_tres", "memory_per_node",
+    "memory_per_cpu", "tres_req_str", "tres_alloc_str", "features", "required_nodes", "excluded_nodes", "resv_name",
+    "required_switches", "segment_size", "shared",
+]  # fmt: skip
+"""Fields of a job that are read."""
+
+JobRow = msgspec.defstruct(
+    "JobRow",
+    [
+        *((name, Any, msgspec.UNSET) for name in _FIELDS),
+        ("job_resources", _Resources | msgspec.UnsetType | None, msgspec.UNSET),
+    ],
+)
+"""A job as it is decoded: the fields that are read, absent ones unset."""
 
 
 def job_of_json(row: dict[str, Any]) -> SlurmJob:

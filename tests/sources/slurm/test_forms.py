@@ -9,7 +9,9 @@ import pytest
 
 from crop_cli.errors import InputError, UsageError
 from crop_cli.sources.slurm.draft import Options, read
+from crop_cli.sources.slurm.forms import decoded, document, slim_document
 from crop_cli.sources.slurm.jobs import read_jobs
+from crop_cli.sources.slurm.jobs_json import JobRow, job_of_json
 from crop_cli.sources.slurm.nodes import read_nodes
 from crop_cli.sources.slurm.records import Input
 from crop_cli.sources.slurm.reservations import read_reservations
@@ -68,6 +70,14 @@ def test_every_bad_record_is_told() -> None:
     assert [defect.path for defect in caught.value.defects] == ["line 1", "line 3"]
 
 
+@pytest.mark.parametrize("pair", ["TresPerNode=gres/gpu:a=x", "AllocTRES=cpu=many", "MinMemoryNode=?"])
+def test_bad_requests_are_told_with_their_place(pair: str) -> None:
+    """TRES that cannot be read are an error of the record, also where they would not be needed."""
+    content = f"JobId=1 JobName=a\n   JobState=PENDING\n   {pair}\n"
+    with pytest.raises(InputError, match="line 1"):
+        read_jobs(file_of(content))
+
+
 def test_nothing_in_the_system() -> None:
     """No jobs and no reservations are no error; no answer at all is."""
     assert read_jobs(file_of("No jobs in the system\n")) == []
@@ -81,6 +91,22 @@ def test_nan_of_old_releases() -> None:
     """JSON with NaN, which old releases print, is read."""
     content = '{"nodes": [{"name": "a", "gres": "gpu:2", "cpus": 4, "cpu_load": NaN, "tres_weighted": Infinity}]}'
     assert read_nodes(file_of(content))[0].gpus == {"": 2}
+
+
+@pytest.mark.parametrize("folder", ["mixed-22.05", "mixed-24.11"])
+def test_slim_rows(folder: str) -> None:
+    """Decoding only the fields that are read gives the same jobs as decoding all of them."""
+    source = given(DATA / folder / "squeue.json")
+    content = decoded(source)
+    _, rows = document(source, content, ("jobs",), "")
+    assert read_jobs(source) == [job_of_json(row) for row in rows]
+    assert len(slim_document(source, content, "jobs", JobRow, "")) == len(rows)
+
+
+def test_rows_of_unexpected_types() -> None:
+    """Where the hosts of a job are told in yet another way, the job is read without them."""
+    content = '{"jobs": [{"job_id": 1, "job_state": "PENDING", "job_resources": [1], "name": "a"}]}'
+    assert read_jobs(file_of(content))[0].name == "a"
 
 
 def test_free_text_is_no_key() -> None:
