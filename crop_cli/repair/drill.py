@@ -72,7 +72,8 @@ def drill(running: Running, levels: list[str], how: How, outage_hours: float = D
             placed = repaired(failure, _by_worth(running, list(hit.values())))
             known[key] = _row(running, judge, vertex, nodes, list(hit.values()), placed)
         rows.append(msgspec.structs.replace(known[key], name=vertex.name))
-    rows.sort(key=lambda row: (row.goodput_after, -row.goodput_lost, row.level, row.name))
+    # Rounding must not decide which of two equal failures comes first.
+    rows.sort(key=lambda row: (round(row.goodput_after, 9), -round(row.goodput_lost, 9), row.level, row.name))
     bottom = running.topology.levels[-1]
     complete = bottom in levels and not left
     return Drill(
