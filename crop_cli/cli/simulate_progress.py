@@ -80,10 +80,10 @@ class SimulationProgress:
         span = engine.now - engine.meter.start
         unit, scale = time_scale(span)
         finished = sum(job.phase == "finished" for job in engine.jobs)
+        speed = span / max(self._elapsed(), 1e-3)
         return (
-            f"{self._head(1)}: {number(span / scale)} {unit}, {finished:,} of {len(engine.jobs):,} jobs finished, "
-            f"{len(engine.cluster.running):,} running, {len(engine.queue):,} waiting, "
-            f"{number(round(span / max(self._elapsed(), 1e-3)))} times real time"
+            f"{self._head(1)}: {number(span / scale)} {unit}, {finished:,} of {len(engine.jobs):,} jobs ended, "
+            f"{len(engine.cluster.running):,} run, {len(engine.queue):,} wait, {speed:,.0f} times real time"
         )
 
     def _head(self, ahead: int = 0) -> str:

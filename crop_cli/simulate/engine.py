@@ -105,6 +105,7 @@ class Engine:
             self._move_to(until)
         for job in self.cluster.running.values():
             job.advance(self.now)
+        self.meter.sample(self.now, self.cluster, len(self.queue), last=True)
 
     def _next(self) -> float:
         """When something happens next; never, if no job is left or none can ever go on."""

@@ -49,10 +49,10 @@ class Meter:
             self.in_system += span * (waiting + len(cluster.running))
         self.at = now
 
-    def sample(self, now: float, cluster: SimCluster, waiting: int) -> None:
-        """Note the state after an event, as often as the series has room."""
+    def sample(self, now: float, cluster: SimCluster, waiting: int, *, last: bool = False) -> None:
+        """Note the state after an event, as often as the series has room; the last one in any case."""
         self.seen += 1
-        if self.seen % self.every:
+        if self.seen % self.every and not last:
             return
         held, free, up = gpus_of(cluster)
         goodput = sum(job.gpus * job.rate for job in cluster.running.values() if job.stalled_until <= now)

@@ -41,7 +41,7 @@ function distributionPlot(id, label, describe, verb) {
   chart(id, { look, solvers: everyone, describe, draw: (frame) => {
     if (!given.length) return empty(frame, "No job got that far.");
     const above = given.flatMap((one) => one.x).filter((v) => v >= 1);
-    const low = Math.max(1, ...TIMES.filter((one) => one <= Math.min(...above)));
+    const low = above.length ? TIMES.findLast((one) => one <= Math.min(...above)) : 1;
     const high = 1.1 * Math.max(60 * low, ...above);
     const { x, y, box } = axes(frame, { height: 300, x: { label, text: timeTick, scale: (a, b) => timeScale(low, high, a, b) },
       y: { label: "share of jobs", text: percentTick, scale: (a, b) => linear(0, 1, a, b) } });
