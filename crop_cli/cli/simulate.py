@@ -12,6 +12,7 @@ from crop_cli.cli import simulate_options as so
 from crop_cli.cli.environment import Environment
 from crop_cli.cli.exit_codes import ExitCode
 from crop_cli.errors import UsageError
+from crop_cli.names import plural
 
 if TYPE_CHECKING:
     from crop_cli.model.instance import Instance
@@ -175,9 +176,7 @@ def _notes(instance: Instance, settings: Settings) -> list[str]:
     notes = []
     aside = sum(job.placement is None or job.movable for job in instance.jobs)
     if aside:
-        notes.append(
-            f"{aside} jobs of the instance, which wait or may be moved, are left aside: only the cluster counts"
-        )
+        notes.append(f"{plural(aside, 'job')} of the instance, waiting or movable, left aside: only the cluster counts")
     if settings.weather.rates and not any(node.failures_per_day for node in instance.cluster.nodes):
         notes.append("--failures rates: no node has failures_per_day, so none fails")
     return notes

@@ -125,7 +125,8 @@ class SimCluster:
 
     def alone(self, job: SimJob) -> float:
         """Work per second of a job if it had its uplinks for itself."""
-        return job.best_s / self._iteration(job, 0.0 if job.link_s is None or not len(job.link_s) else job.link_s.max())
+        links = 0.0 if job.link_s is None or not len(job.link_s) else float(job.link_s.max())
+        return job.best_s / self._iteration(job, links)
 
     def _rate(self, job: SimJob) -> float:
         links = 0.0
