@@ -78,10 +78,15 @@ def slurm(
 ) -> None:
     """Make an instance of a Slurm cluster and its queue.
 
+    scontrol -d show node > nodes.txt; scontrol -d show job > jobs.txt;
+    crop import slurm --nodes nodes.txt --jobs jobs.txt -o instance.json
+
     Each FILE is the output of any of Slurm's commands for it; the form is
     detected. What Slurm does not know (bandwidths, messages, times) comes
     from --fabric and --profile and is listed in the instance. What is left
     out and why goes to standard error and into the instance.
+
+    Exit codes: 0 the instance was written; 2 usage; 3 bad input.
     """
     from crop_cli.model.files import require_writable  # noqa: PLC0415 (--help must not load numpy)
     from crop_cli.model.io import dump_instance, write_atomic  # noqa: PLC0415

@@ -105,7 +105,9 @@ class Running:
         for host, count in gpus.items():
             machine = self.machines[host]
             if machine.state != "up":
-                raise LeftOutError(f"runs on a node that is {machine.state}, and ends there: its GPUs are in use")
+                raise LeftOutError(
+                    f"runs on a node that is {machine.state} and takes nothing new: its GPUs are in use until it ends"
+                )
             if any(gres_type not in ("", machine.gres_type) for gres_type in shares[host]):
                 raise LeftOutError("runs on GPUs of a type that is not kept for their node")
             if self.taken[host].placed + count > machine.gpus:

@@ -144,7 +144,7 @@ _RANK = {"runs": 0, "waits": 0, "held": 1, "holds": 2, "ended": 3}
 HELD = re.compile(
     r"JobHeld\w*|Dependency\w*|BeginTime|JobArrayTaskLimit|Reservation\w*|ReservationDeleted|Licenses|Partition\w+"
     r"|Assoc\w+|QOS\w+|Max\w+|Invalid\w+|AccountNotAllowed|JobHoldMaxRequeue|DeadLine|Cleaning|BurstBuffer\w*"
-    r"|Prolog|FedJobLock|Requeue\w*|launch_failed_requeued_held"
+    r"|Prolog|FedJobLock|BadConstraints|AccountingPolicy|InactiveLimit|Requeue\w*|launch_failed_requeued_held"
 )
 """Reasons for which a job waits whatever is free: it is held, depends on others, or meets a limit (squeue, JOB REASON
 CODES)."""

@@ -102,7 +102,8 @@ def uniform(tree: Tree | None, nodes: list[str]) -> Levels:
     """
     if tree is None or not tree.parents:
         return Levels(["node"], [], {})
-    parent_of = {name: tree.leaf_of.get(name, NO_SWITCH) for name in nodes}
+    apart = _free(NO_SWITCH, set(tree.parents))
+    parent_of = {name: tree.leaf_of.get(name, apart) for name in nodes}
     alone = [name for name in nodes if name not in tree.leaf_of]
     parents = dict(tree.parents)
     above = _chains(parents, dict.fromkeys(parent_of.values()))
@@ -110,14 +111,13 @@ def uniform(tree: Tree | None, nodes: list[str]) -> Levels:
     made = Levels([], [], parent_of, [], list(tree.warnings))
     if alone:
         made.warnings.append(
-            f"{plural(len(alone), 'node')} below no switch of the topology, put below a switch {quoted(NO_SWITCH)}: "
+            f"{plural(len(alone), 'node')} below no switch of the topology, put below a switch {quoted(apart)}: "
             f"{compress(alone)}"
         )
-        kept.append(NO_SWITCH)
-        parents[NO_SWITCH] = None
+        kept.append(apart)
+        parents[apart] = None
     height = _heights(parents, kept)
-    roots = [name for name in kept if parents[name] is None and name != NO_SWITCH]
-    if len(roots) == 1 and height[roots[0]] > 0:
+    while len(roots := [name for name in kept if parents[name] is None and name != apart]) == 1 and height[roots[0]]:
         made.assumptions.append(f"Switch {roots[0]} is above all others: it is the cluster itself, not a level.")
         kept.remove(roots[0])
         parents.update({name: None for name in kept if parents[name] == roots[0]})
@@ -136,7 +136,7 @@ def uniform(tree: Tree | None, nodes: list[str]) -> Levels:
         filled += put_in
     if filled:
         made.assumptions.append(
-            f"{plural(len(filled), 'switch')} put in where a branch has fewer levels than others: {compress(filled)}."
+            f"Switches that are put in where a branch has fewer levels than others: {compress(filled)}."
         )
     if tree.blocks:
         made.assumptions.append("Blocks are one level; larger block sizes are no levels of their own.")

@@ -13,7 +13,7 @@ from crop_cli.sources.slurm.forms import decoded, document, slim_document
 from crop_cli.sources.slurm.jobs import read_jobs
 from crop_cli.sources.slurm.jobs_json import JobRow, job_of_json
 from crop_cli.sources.slurm.nodes import read_nodes
-from crop_cli.sources.slurm.records import Input
+from crop_cli.sources.slurm.records import Input, Share
 from crop_cli.sources.slurm.reservations import read_reservations
 from crop_cli.sources.slurm.text import records
 from crop_cli.sources.slurm.values import count, number, text, words
@@ -101,6 +101,25 @@ def test_slim_rows(folder: str) -> None:
     _, rows = document(source, content, ("jobs",), "")
     assert read_jobs(source) == [job_of_json(row) for row in rows]
     assert len(slim_document(source, content, "jobs", JobRow, "")) == len(rows)
+
+
+def test_mixture_of_generations() -> None:
+    """Releases between the two write numbers as objects and hosts as lists: both are read at once."""
+    host = {"nodename": "n1", "memory_allocated": 2048, "sockets": {"0": {"cores": {"0": "allocated"}}}}
+    row = {
+        "job_id": 4,
+        "job_state": "RUNNING",
+        "name": "a",
+        "nodes": "n1",
+        "gres_detail": ["gpu:a100:2(IDX:0-1)"],
+        "node_count": {"set": True, "infinite": False, "number": 1},
+        "job_resources": {"nodes": "n1", "allocated_nodes": [host]},
+    }
+    for hosts in ([host], {"0": host}):
+        row["job_resources"] = {"nodes": "n1", "allocated_nodes": hosts}
+        (job,) = read_jobs(file_of(json.dumps({"jobs": [row]})))
+        assert job.shares == {"n1": Share({"a100": 2}, None, 2048)}
+        assert job.node_count == 1
 
 
 def test_rows_of_unexpected_types() -> None:

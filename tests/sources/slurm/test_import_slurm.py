@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from typer.testing import CliRunner, Result
 from crop_cli.cli.import_slurm import slurm
 from crop_cli.cli.main import Commands
 from crop_cli.model.io import load_instance
+from crop_cli.sources.fabric import DEFAULT
+from crop_cli.sources.slurm.draft import ARRAY_TASKS, Options
 from tests.sources.slurm.files import DATA
 
 MIXED = DATA / "mixed-24.11"
@@ -60,6 +63,27 @@ def test_options(tmp_path: Path) -> None:
     assert {node.name for node in instance.cluster.nodes} == {"gpu01", "gpu02", "gpu03", "gpu04"}
     assert all(job.movable for job in instance.jobs if job.placement)
     assert {node.uplink_gbps for node in instance.cluster.nodes} == {3200}
+
+
+def test_profile(tmp_path: Path) -> None:
+    """A table of measured models of one's own takes the place of crop's."""
+    table = tmp_path / "models.csv"
+    head = "model,gpu_type,batch,compute_s,message_mb,pattern,overlap,source\n"
+    table.write_text(f"{head}llama,h100,,0.5,100,alltoall,0.2,ours\n")
+    files = ("--nodes", MIXED / "scontrol_show_nodes.json", "--jobs", MIXED / "squeue.json")
+    result = run(*files, "--profile", table, "-q")
+    assert result.exit_code == 0, result.output
+    jobs = {job["name"]: job for job in json.loads(result.stdout)["jobs"]}
+    assert jobs["1-llama"]["compute_s"] == {"h100": 0.5}
+    assert jobs["1-llama"]["pattern"] == "alltoall"
+
+
+def test_defaults_are_those_of_the_modules() -> None:
+    """The command's own defaults, which it states without loading anything, are those of the importer."""
+    defaults = {name: parameter.default for name, parameter in inspect.signature(slurm).parameters.items()}
+    assert defaults["fabric"] == DEFAULT
+    assert defaults["array_tasks"] == ARRAY_TASKS
+    assert defaults["name"] == Options().name
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_on_a_node_that_is_not_up(state: str) -> None:
     """A job on a drained or down node is left out, and its GPUs on all of its nodes are in use."""
     draft = draft_of(node("n1", state) + node("n2"), running(1, "n[1-2]"), topology="")
     assert draft.jobs == []
-    assert "ends there" in reasons(draft)["1"]
+    assert "takes nothing new" in reasons(draft)["1"]
     assert used(draft, "n1")["gpus"] == used(draft, "n2")["gpus"] == 4
     valid(draft)
 

@@ -28,6 +28,15 @@ def test_two_racks() -> None:
     assert any("top" in said for said in tree.assumptions)
 
 
+def test_one_pod_of_many() -> None:
+    """Where all nodes are below one pod of a larger tree, neither it nor what is above it is a level."""
+    lines = "SwitchName=l0 Nodes=a\nSwitchName=l1 Nodes=b\nSwitchName=l2 Nodes=c\n"
+    lines += "SwitchName=p0 Switches=l0,l1\nSwitchName=p1 Switches=l2\nSwitchName=top Switches=p0,p1"
+    tree = levels_of(lines, ["a", "b"])
+    assert tree.levels == ["rack", "node"]
+    assert parents(tree) == {"l0": ("rack", None), "l1": ("rack", None)}
+
+
 def test_one_switch() -> None:
     """A single leaf switch stays a level."""
     tree = levels_of("SwitchName=l0 Nodes=n[1-2]", ["n1", "n2"])
@@ -71,6 +80,12 @@ def test_nodes_without_switch() -> None:
     assert tree.parent_of["x"] == "no-switch"
     assert parents(tree)["no-switch"] == ("rack", None)
     assert any("x" in said for said in tree.warnings)
+
+
+def test_a_switch_called_no_switch() -> None:
+    """A switch that has the name already keeps it."""
+    tree = levels_of("SwitchName=no-switch Nodes=a", ["a", "b"])
+    assert tree.parent_of == {"a": "no-switch", "b": "no-switch-2"}
 
 
 def test_switches_without_nodes() -> None:
