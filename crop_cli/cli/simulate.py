@@ -11,7 +11,7 @@ from crop_cli.cli import options as opt
 from crop_cli.cli import simulate_options as so
 from crop_cli.cli.environment import Environment
 from crop_cli.cli.exit_codes import ExitCode
-from crop_cli.errors import UsageError
+from crop_cli.errors import CropError, UsageError
 from crop_cli.names import plural
 
 if TYPE_CHECKING:
@@ -123,12 +123,12 @@ def simulate(
             environment.err(f"crop: warning: {warning}")
     progress = SimulationProgress(environment, quiet, verbose, len(plans))
     done: list[Simulation] = []
-    budget = Budget()
+    budget, failure = Budget(), None
     with interruptible(budget, environment, MESSAGE):
         for plan in plans:
             progress.begin(plan.policy.solver)
-            done.append(
-                run(
+            try:
+                simulation = run(
                     loaded_trace,
                     loaded.instance,
                     plan,
@@ -136,14 +136,22 @@ def simulate(
                     watch=progress.watch,
                     budget=budget,
                 )
-            )
-            progress.done(done[-1])
+            except CropError as error:
+                # What has been simulated is shown and written all the same.
+                failure = error
+                progress.clear()
+                break
+            done.append(simulation)
+            progress.done(simulation)
             if budget.interrupted:
                 break
-    said = replayed.said if replayed else None
-    _write(done, said, output=output, html=html, csv=jobs_csv)
-    if "-" not in (output, html, jobs_csv):
-        _show(environment, form, done, said, full=verbose)
+    if done:
+        said = replayed.said if replayed else None
+        if "-" not in (output, html, jobs_csv):
+            _show(environment, form, done, said, full=verbose)
+        _write(done, said, output=output, html=html, csv=jobs_csv)
+    if failure is not None:
+        raise failure
     if budget.interrupted:
         raise typer.Exit(ExitCode.INTERRUPTED)
 

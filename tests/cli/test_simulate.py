@@ -285,6 +285,14 @@ def test_a_trace_that_does_not_go_with_the_cluster(run: Simulate, folder: Path) 
     assert done.exit_code == 3 and "dozen on four: " in done.stderr and "pod" in done.stderr
 
 
+def test_a_solver_that_fails_later(run: Simulate, folder: Path) -> None:
+    """What was simulated before is shown and written; the exit code is that of the failure."""
+    done = run("--solver", "spread", "--solver", "greedy", "--set", "greedy.nothing=1", "-o", "s.json")
+    assert done.exit_code == 2 and "nothing" in done.stderr
+    assert figures(done.stdout)["finished"] == ["jobs", "12"]
+    assert json.loads((folder / "s.json").read_bytes())["settings"]["policy"]["solver"] == "spread"
+
+
 def test_times_and_settings() -> None:
     """Units of time, and whose option a setting is."""
     times = {text: duration(text, "--until") for text in ("45", "30s", "500ms", "10m", "1.5h", "2d", " 1e3 s ")}
