@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -15,6 +16,9 @@ from crop_cli.sources.kubernetes.topology import HOSTNAME, NODE_LEVEL, Level, Ne
 
 MOST_TYPES = 64
 """GPU types of a cluster up to which types are divided; every one makes all jobs' seconds longer to write and read."""
+
+_GROUP = " group "
+"""Between the name of a GPU type and the number of a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class Cluster:
     tree: NetworkTree
     _matcher: Matcher = field(init=False)
     _by_type: dict[str, dict[str, set[str]]] = field(init=False)
+    _open: dict[str, frozenset[str]] = field(default_factory=dict)
     _avoided: dict[frozenset[Toleration], frozenset[str]] = field(default_factory=dict)
     _allowed: dict[_Key, Allowed | None] = field(default_factory=dict)
 
@@ -129,6 +134,9 @@ class Cluster:
                 continue
             if not any(all(tolerates(held, taint) for taint in hard) for held in distinct):
                 node.state = "drained"
+                # Nodes that are closed to everybody do not tell one type from another.
+                for part in node.parts:
+                    self._by_type[part.resource][part.gpu_type].discard(node.name)
                 drained.append((node.name, str(hard[0])))
         return drained
 
@@ -173,9 +181,8 @@ class Cluster:
             self._allowed[key] = found
             if found is None or not found.lost:
                 continue
-            mixed = [
-                name for name, nodes in self._by_type[resource].items() if kept & nodes and self._open(nodes) - kept
-            ]
+            by_type = self._by_type[resource]
+            mixed = [name for name, count in self._counts(resource, kept).items() if count < len(by_type[name])]
             if sum(map(len, self._by_type.values())) + len(mixed) > MOST_TYPES:
                 continue
             said += [self._divide(resource, name, kept, lost) for name in mixed]
@@ -183,12 +190,13 @@ class Cluster:
         self._allowed.clear()
         return said
 
-    def _divide(self, resource: str, name: str, kept: set[str], why: str) -> str:
+    def _divide(self, resource: str, name: str, kept: frozenset[str], why: str) -> str:
         """Nodes of a type that are among those kept become a type of their own."""
         by_type = self._by_type[resource]
         taken = {known for types in self._by_type.values() for known in types}
-        new = next(text for n in range(2, MOST_TYPES + 2) if (text := f"{name} group {n}") not in taken)
-        by_type[new] = by_type[name] & kept
+        base = name.partition(_GROUP)[0]
+        new = next(text for n in range(2, MOST_TYPES + 2) if (text := f"{base}{_GROUP}{n}") not in taken)
+        by_type[new] = set(by_type[name] & kept)
         by_type[name] -= kept
         for node in by_type[new]:
             part = self.nodes[node].part(resource)
@@ -203,32 +211,31 @@ class Cluster:
         if not kept:
             return None
         by_type = self._by_type[key.resource]
-        types = tuple(sorted(name for name, nodes in by_type.items() if nodes & kept))
-        exact = all(self._open(by_type[name]) <= kept for name in types)
-        everything = len(types) == sum(len(found) for found in self._by_type.values())
-        return Allowed(None if everything else types, "" if exact else lost)
+        counts = self._counts(key.resource, kept)
+        exact = all(count == len(by_type[name]) for name, count in counts.items())
+        everything = len(counts) == sum(bool(nodes) for types in self._by_type.values() for nodes in types.values())
+        return Allowed(None if everything else tuple(sorted(counts)), "" if exact else lost)
 
-    def _kept(self, key: _Key) -> tuple[set[str], str]:
+    def _counts(self, resource: str, kept: Iterable[str]) -> Counter[str]:
+        """How many of the nodes have each GPU type."""
+        parts = (self.nodes[name].part(resource) for name in kept)
+        return Counter(part.gpu_type for part in parts if part is not None)
+
+    def _kept(self, key: _Key) -> tuple[frozenset[str], str]:
         """Nodes that a gang may use, and what keeps it from others."""
-        kept = self._open(set().union(*self._by_type[key.resource].values()))
+        if key.resource not in self._open:
+            self._open[key.resource] = frozenset().union(*self._by_type[key.resource].values())
+        kept = self._open[key.resource]
         lost = []
         for chosen, held in sorted(key.asked, key=str):
-            before = len(kept)
-            kept &= self._matcher.nodes(chosen) if chosen else kept
-            if len(kept) < before:
-                lost.append(f"node selection {chosen}")
-            before = len(kept)
-            kept -= self._avoid(held | key.extra)
-            if len(kept) < before:
-                lost.append("taints")
+            for nodes, why in (
+                (kept & self._matcher.nodes(chosen) if chosen else kept, f"node selection {chosen}"),
+                (kept - self._avoid(held | key.extra), "taints"),
+            ):
+                if len(nodes & kept) < len(kept):
+                    lost.append(why)
+                    kept &= nodes
         return kept, " and ".join(lost)
-
-    def _open(self, nodes: set[str]) -> set[str]:
-        """Without the nodes that are closed to everybody: they do not tell one type from another."""
-        return {name for name in nodes if not self._closed(self.nodes[name])}
-
-    def _closed(self, node: KubeNode) -> bool:
-        return node.state == "drained" and any(not taint.for_gpus for taint in node.taints)
 
     def _avoid(self, held: frozenset[Toleration]) -> frozenset[str]:
         """Nodes whose taints are not tolerated."""
