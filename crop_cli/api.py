@@ -1,4 +1,4 @@
-"""The Python API: load, solve, bound, check, explain.
+"""The Python API: load, solve, bound, check, explain, repair, drill.
 
 Every function takes an instance as a path, as the `Loaded` that `load` returns, or as an `Instance` made in Python,
 which is validated first. Nothing here prints, installs signal handlers or ends the process.
@@ -26,6 +26,8 @@ from crop_cli.verify import Report, verify
 
 if TYPE_CHECKING:
     from crop_cli.explanation.answers import Explanation
+    from crop_cli.repair.repair import Repaired
+    from crop_cli.repair.results import Drill
 
 DEFAULT_TIME_LIMIT = 60.0
 """Seconds."""
@@ -301,3 +303,39 @@ def _prices(problem: Problem, outcome: Outcome, budget: Budget) -> SolutionPrice
 
 def _ignore(event: Event) -> None:
     """Nobody listens."""
+
+
+def repair(
+    source: Source,
+    solution: str | Path | Solution,
+    down: list[str],
+    *,
+    solver: str = "auto",
+    migration_minutes: float = 10.0,
+    time_limit: float | None = DEFAULT_TIME_LIMIT,
+) -> Repaired:
+    """The placement that repairs a failure of named nodes and switches and moves least (docs/robustness.md)."""
+    from crop_cli.repair import entry  # noqa: PLC0415 (only this function and the next need it)
+
+    check_options(time_limit=time_limit)
+    claimed = solution if isinstance(solution, Solution) else load_solution(solution)
+    budget = Budget(time_limit)
+    return entry.repair(
+        _loaded(source), claimed, down, solver=solver, migration_minutes=migration_minutes, budget=budget
+    )
+
+
+def drill(
+    source: Source,
+    solution: str | Path | Solution,
+    *,
+    level: str | None = None,
+    solver: str = "oracle",
+    time_limit: float | None = None,
+) -> Drill:
+    """What every single failure of a node or switch costs, at once and after its repair (docs/robustness.md)."""
+    from crop_cli.repair import entry  # noqa: PLC0415
+
+    check_options(time_limit=time_limit)
+    claimed = solution if isinstance(solution, Solution) else load_solution(solution)
+    return entry.drill(_loaded(source), claimed, level=level, solver=solver, budget=Budget(time_limit))

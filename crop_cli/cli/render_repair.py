@@ -5,7 +5,7 @@ from __future__ import annotations
 from crop_cli.cli.render_solution import nodes_text
 from crop_cli.cli.render_text import comma_separated
 from crop_cli.cli.report import Report, Table
-from crop_cli.names import compress, number, percent, plural
+from crop_cli.names import compress, number, percent
 from crop_cli.repair.results import HitJob, RepairReport
 
 MOST_ROWS = 40
@@ -15,7 +15,7 @@ CSV_COLUMNS = ["job", "gpus", "weight", "what", "before", "after", "goodput_befo
 
 WAYS = {
     "nothing": "no job is hit: nothing changes",
-    "pinned": "the jobs that were hit are placed anew, nobody else moves",
+    "pinned": "nobody moves but the jobs that were hit",
     "moves": "others move, for jobs that had no place otherwise",
 }
 
@@ -23,10 +23,10 @@ WAYS = {
 def repair_report(found: RepairReport, *, full: bool = False) -> Report:
     """What a person wants to read; `full`: every row of every table."""
     waiting = [row for row in found.hit if row.after is None]
-    down = f"{compress(found.down)} ({plural(found.nodes_down, 'node')} that were up)"
+    nodes = "1 node that was" if found.nodes_down == 1 else f"{found.nodes_down} nodes that were"
     facts = [
         ("instance", found.instance or "-"),
-        ("down", down if found.nodes_down != 1 else f"{compress(found.down)} (1 node that was up)"),
+        ("down", f"{compress(found.down)} ({nodes} up)"),
         ("repair", WAYS[found.way] + _proved(found)),
         ("jobs", _jobs(found, len(waiting))),
         ("goodput", _goodput(found)),
@@ -36,10 +36,15 @@ def repair_report(found: RepairReport, *, full: bool = False) -> Report:
     ]
     facts += [("note", note) for note in found.notes]
     tables = [
-        Table("Hit", ["job", "GPUs", "ran on", "runs on", "goodput", "after"], _hit(found.hit), frozenset({1, 4, 5})),
+        Table(
+            "Hit",
+            ["job", "GPUs", "ran on", "runs on", "goodput before", "after"],
+            _hit(found.hit),
+            frozenset({1, 4, 5}),
+        ),
         Table(
             "Moved",
-            ["job", "GPUs", "ran on", "runs on", "goodput", "after", "cost of the move"],
+            ["job", "GPUs", "ran on", "runs on", "goodput before", "after", "cost of the move"],
             [
                 [
                     row.job,
@@ -104,7 +109,7 @@ def _plain(nodes: dict[str, int]) -> str:
 def _proved(found: RepairReport) -> str:
     if found.way != "pinned":
         return ""
-    return " (the best such placement: proved)" if found.pinned_proved else f" (found by {found.solver}, not proved)"
+    return " (the best that way: proved)" if found.pinned_proved else f" (found by {found.solver}, not proved)"
 
 
 def _jobs(found: RepairReport, waiting: int) -> str:
