@@ -13,6 +13,7 @@ import os
 import re
 import signal
 import sys
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,9 @@ OPTIONS: dict[str, frozenset[str] | None] = {
 """Raw options that are passed on, by CBC's names, with their words; None: a whole number. CBC ignores what it does not
 know, so nothing else can be let through."""
 
+MISSED = 1e-6
+"""Share by which the cost of a point may exceed the optimum that CBC claims for it: a proof asks for no less."""
+
 INCREMENT = 1e-8
 """CBC looks for points that are cheaper by at least this; its own default, 1e-5, is more than a proof allows."""
 
@@ -103,11 +107,39 @@ def solve(model: Model, settings: Settings, channel: Channel) -> Outcome:
     if model.start is not None:
         for variable, value in zip(variables, model.start.tolist(), strict=True):
             variable.setInitialValue(value)
+    # CBC stops at the signal and still writes its solution; this process does not mind it.
+    channel.on_stop(lambda: os.killpg(0, signal.SIGINT))
+    run = _run(problem, variables, model, settings, channel, options)
+    remaining = settings.remaining()
+    more = not channel.stopping.is_set() and (remaining is None or remaining > 0)
+    if run.missed and more and "preprocess" not in settings.options:
+        # Seen with preprocessing: an optimum that its own point, in whole numbers, does not reach.
+        run = _run(problem, variables, model, settings, channel, [*options, "preprocess off"])
+    ending = "interrupted" if run.ending == "error" and channel.stopping.is_set() else run.ending
+    version = f"{version} (CBC {run.version})" if run.version else version
+    return Outcome(ending, bound=run.bound, message=f"CBC: {run.failure or 'no result in its log'}", version=version)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What one run of CBC ended with; `missed`: it claims a cost that its point does not have."""
+
+    ending: Ending
+    bound: float | None
+    missed: bool
+    failure: str
+    version: str | None
+
+
+def _run(
+    problem: Any, variables: list[Any], model: Model, settings: Settings, channel: Channel, options: list[str]
+) -> _Run:
+    """Run CBC once. The point that it ends with is handed on, and the next run starts from it."""
     # The working directory is private, and with `keepFiles` PuLP uses plain names there: no path with a space in it
     # reaches the command line, which PuLP splits at spaces.
     solver = pulp.PULP_CBC_CMD(
         msg=False,
-        timeLimit=remaining,
+        timeLimit=settings.remaining(),
         timeMode="elapsed",
         gapRel=0.0,
         gapAbs=settings.absolute_gap,
@@ -117,8 +149,6 @@ def solve(model: Model, settings: Settings, channel: Channel) -> Outcome:
         logPath="cbc.txt",
         options=options,
     )
-    # CBC stops at the signal and still writes its solution; this process does not mind it.
-    channel.on_stop(lambda: os.killpg(0, signal.SIGINT))
     failure = ""
     try:
         problem.solve(solver)
@@ -126,14 +156,15 @@ def solve(model: Model, settings: Settings, channel: Channel) -> Outcome:
         failure = str(error)
     log = Path("cbc.txt").read_text(encoding="utf-8", errors="replace")
     print(log)
-    found = re.search(r"^Version:\s*(\S+)", log, re.MULTILINE)
-    version = f"{version} (CBC {found[1]})" if found else version
-    if not failure and has_solution(Path(f"{_NAME}-pulp.sol")):
-        channel.incumbent(np.array([variable.value() for variable in variables], dtype=np.float64))
     ending, bound = read_log(log)
-    if ending == "error" and channel.stopping.is_set():
-        ending = "interrupted"
-    return Outcome(ending, bound=bound, message=f"CBC: {failure or 'no result in its log'}", version=version)
+    missed = False
+    if not failure and has_solution(Path(f"{_NAME}-pulp.sol")):
+        point = np.array([variable.value() for variable in variables], dtype=np.float64)
+        channel.incumbent(point)
+        cost = float(model.cost @ np.rint(point))
+        missed = ending == "optimal" and bound is not None and cost - bound > MISSED * max(1.0, abs(cost))
+    found = re.search(r"^Version:\s*(\S+)", log, re.MULTILINE)
+    return _Run(ending, bound, missed, failure, found[1] if found else None)
 
 
 def read_log(log: str) -> tuple[Ending, float | None]:
