@@ -12,7 +12,8 @@ from crop_cli.model.instance import Instance
 from crop_cli.model.trace import TraceJob
 from crop_cli.simulate.run import simulate
 from crop_cli.simulate.settings import Policy, Settings
-from tests.simulate.build import STORM, Auditor, crowded, flat, job, run, stormy, tiny_trace, trace
+from tests.simulate.audit import Auditor
+from tests.simulate.build import STORM, crowded, flat, job, run, stormy, tiny_trace, trace
 
 SOLVERS = ("greedy", "first-fit", "spread", "best-fit-decreasing", "kai")
 

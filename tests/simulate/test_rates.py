@@ -52,7 +52,7 @@ def _rates_at(jobs: list[TraceJob], cluster: Instance, settings: Settings, momen
 def test_max_min_by_hand() -> None:
     """Two links, three jobs: 10 Gbit/s for P and Q, 12 for Q and R, who want 8 each.
 
-    All shares grow to 10/16 = 0.625: the first link is full, P and Q stay there. Q uses 5 of the second link, R may have
+    All shares grow to 10/16 = 0.625: the first link is full, P and Q stay there. Q uses 5 of the second one, R may have
     the other 7 of its 8: 0.875. R ends at 100/0.875; P and Q go on alike, to 160.
     """
     jobs, cluster = _triangle(10.0, 12.0)

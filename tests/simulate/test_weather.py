@@ -15,7 +15,8 @@ from crop_cli.simulate.engine import Engine
 from crop_cli.simulate.run import problem_of, simulate
 from crop_cli.simulate.settings import DAY, Policy, Settings, Weather
 from crop_cli.simulate.weather import Change, drawn, replayed
-from tests.simulate.build import STORM, Skies, flat, job, racks, run, stormy, tiny_trace, trace
+from tests.simulate.audit import Skies
+from tests.simulate.build import STORM, flat, job, racks, run, stormy, tiny_trace, trace
 
 NODES = 1000
 
