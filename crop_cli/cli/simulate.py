@@ -117,7 +117,7 @@ def simulate(
         find(plan.policy.solver).require()
     loaded_trace, loaded = load_trace(trace), api.load(cluster)
     nodes = [node.name for node in loaded.instance.cluster.nodes]
-    replayed = None if faults is None else replay(load_faults(faults), nodes, fault_nodes)
+    replayed = None if faults is None else replay(load_faults(faults), nodes, fault_nodes, seed)
     if not quiet:
         for warning in [*loaded.warnings, *_notes(loaded.instance, plans[0])]:
             environment.err(f"crop: warning: {warning}")
@@ -187,6 +187,8 @@ def _notes(instance: Instance, settings: Settings) -> list[str]:
         notes.append(f"{plural(aside, 'job')} of the instance, waiting or movable, left aside: only the cluster counts")
     if settings.weather.rates and not any(node.failures_per_day for node in instance.cluster.nodes):
         notes.append("--failures rates: no node has failures_per_day, so none fails")
+    if settings.weather.switch_failures_per_day and len(instance.cluster.levels) < 2:
+        notes.append("--switch-failures: the cluster has no switch between its root and its nodes, so none fails")
     return notes
 
 

@@ -92,7 +92,9 @@ Faults = Annotated[
 ]
 FaultNodes = Annotated[
     int | None,
-    typer.Option("--fault-nodes", metavar="N", help="Nodes that the fault trace watched, with those without a fault."),
+    typer.Option(
+        "--fault-nodes", metavar="N", help="Nodes that it watched, with those without a fault: dealt at random."
+    ),
 ]
 RepairMedian = Annotated[str, typer.Option("--repair-median", metavar="TIME", help="Median repair time.")]
 RepairSigma = Annotated[

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from crop_cli.errors import Defect, InputError, UsageError
 from crop_cli.model.files import read_bytes, shown, unusable
-from crop_cli.model.findings import quoted, some
+from crop_cli.model.findings import quoted
 from crop_cli.names import plural
 from crop_cli.simulate.settings import DAY
 from crop_cli.sources.table import Table, text_of
@@ -89,20 +91,23 @@ def read_faults(data: bytes, path: str | Path) -> FaultTrace:
     return FaultTrace(shown(path), list(nodes), sorted(faults, key=lambda fault: fault[1]))
 
 
-def replay(trace: FaultTrace, cluster: Sequence[str], nodes: int | None = None) -> Replay:
+def replay(trace: FaultTrace, cluster: Sequence[str], nodes: int | None = None, seed: int = 0) -> Replay:
     """Lay a fault trace over a cluster.
 
-    By name where the cluster has the names of the trace. Where it has none of them, the first node of the trace to
-    appear is the first node of the cluster, and so on: what the trace has too many is left out, and where it has too
-    few it is repeated.
+    By name where the cluster has the names of the trace. Where it has none of them and `nodes` is not given, the first
+    node of the trace to appear is the first node of the cluster, and so on. With `nodes`, all that the trace watched
+    are dealt to the cluster at random. What the trace has too many is left out, and where it has too few it is
+    repeated.
 
     Parameters
     ----------
     cluster
         Names of its nodes.
     nodes
-        How many nodes the trace watched, those without a fault included: they are spread evenly between the others,
-        in order of appearance. None: only those that appear, so that every node of the cluster has faults.
+        How many nodes the trace watched, those without a fault included. None: only those that appear, so that every
+        node of the cluster has faults, and its first nodes have the earliest.
+    seed
+        Of the dealing.
 
     Raises
     ------
@@ -121,32 +126,32 @@ def replay(trace: FaultTrace, cluster: Sequence[str], nodes: int | None = None) 
         raise InputError(trace.file, defects)
     if nodes is not None and nodes < len(trace.nodes):
         raise UsageError(f"--fault-nodes: {nodes} is less than the {len(trace.nodes)} nodes of {trace.file}")
-    watched = nodes or len(trace.nodes)
-    at = {k * watched // len(trace.nodes): name for k, name in enumerate(trace.nodes)}
     own: dict[str, list[Fault]] = defaultdict(list)
     for fault in trace.faults:
         own[fault[0]].append(fault)
-    faults = [
-        (name, start, end)
-        for i, name in enumerate(cluster)
-        for _, start, end in own[at.get(i % watched, "")]  # a node that is not named had no fault
-    ]
-    return Replay(sorted(faults, key=lambda fault: fault[1]), _words(trace, faults, len(cluster), watched))
+    watched = nodes or len(trace.nodes)
+    dealt = range(watched) if nodes is None else np.random.default_rng(seed).permutation(watched).tolist()
+    faults = []
+    for i, name in enumerate(cluster):
+        k = dealt[i % watched]
+        # Numbers beyond those of the names are nodes without a fault.
+        faults += [(name, start, end) for _, start, end in own[trace.nodes[k]]] if k < len(trace.nodes) else []
+    how = "in order of first appearance" if nodes is None else f"at random (seed {seed})"
+    said = _words(trace, len(faults), len(cluster), watched, how)
+    return Replay(sorted(faults, key=lambda fault: fault[1]), said)
 
 
-def _words(trace: FaultTrace, faults: list[Fault], size: int, watched: int) -> str:
+def _words(trace: FaultTrace, faults: int, size: int, watched: int, how: str) -> str:
     if watched > size:
-        fate = f", the last {watched - size} left out"
+        fate = f", {watched - size} left out"
     elif watched < size:
         fate = ", repeated" + ("" if size % watched == 0 else f" and the last of {size // watched + 1} rounds cut")
     else:
         fate = ""
     silent = watched - len(trace.nodes)
-    apart = f", {silent} of them without a fault" if silent else ""
-    return (
-        f"{plural(len(faults), 'fault')}; no name is one of the cluster: {plural(watched, 'node')} of the trace "
-        f"({some(trace.nodes, 1)}{apart}) in order of first appearance on {plural(size, 'node')}{fate}"
-    )
+    apart = f" ({silent} without a fault)" if silent else ""
+    nodes = f"{plural(watched, 'node')} of the trace{apart}"
+    return f"{plural(faults, 'fault')}, {nodes} {how} on {plural(size, 'node')}{fate}"
 
 
 def _of_csv(data: bytes, table: Table) -> list[Fault]:

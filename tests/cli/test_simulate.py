@@ -220,9 +220,16 @@ def test_a_trace_without_jobs(run: Simulate, folder: Path) -> None:
     assert done.exit_code == 0 and figures(done.stdout)["completion time, mean"] == ["s", "-"]
 
 
-def test_nothing_can_fail(run: Simulate) -> None:
-    """Rates of a cluster that has none are worth a warning; -q says nothing."""
+def test_nothing_can_fail(run: Simulate, folder: Path) -> None:
+    """Rates of a cluster that has none, and of switches that are not there, are worth a warning; -q says nothing."""
     assert "no node has failures_per_day" in run("--failures", "rates").stderr
+    assert "--switch-failures" not in run("--switch-failures", "0.01", "--until", "1h").stderr
+    flat = cluster_data(parent="")
+    flat["cluster"]["levels"], flat["cluster"]["switches"] = ["node"], []
+    for node in flat["cluster"]["nodes"]:
+        del node["parent"]
+    (folder / "c.json").write_text(json.dumps(flat))
+    assert "no switch between its root and its nodes" in run("--switch-failures", "1", "--until", "1h").stderr
     assert run("--failures", "rates", "-q").stderr == ""
 
 

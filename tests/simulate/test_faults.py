@@ -149,10 +149,7 @@ def test_more_nodes_than_the_cluster() -> None:
     """In order of first appearance in the file; the rest is left out, and that is said."""
     made = replay(of_rows("c,9,10", "a,1,2", "b,3,4"), ["n0", "n1"])
     assert made.faults == [("n1", 1.0, 2.0), ("n0", 9.0, 10.0)]
-    assert made.said == (
-        '2 faults; no name is one of the cluster: 3 nodes of the trace ("c" and 2 more) in order of first appearance '
-        "on 2 nodes, the last 1 left out"
-    )
+    assert made.said == "2 faults, 3 nodes of the trace in order of first appearance on 2 nodes, 1 left out"
 
 
 def test_fewer_nodes_than_the_cluster() -> None:
@@ -164,9 +161,20 @@ def test_fewer_nodes_than_the_cluster() -> None:
 
 
 def test_nodes_without_a_fault() -> None:
-    """Those that were watched besides are spread evenly between the others."""
-    made = replay(of_rows("a,1,2", "b,3,4"), [f"n{i}" for i in range(8)], nodes=6)
-    assert [fault[0] for fault in made.faults] == ["n0", "n6", "n3"]
-    assert '("a" and 1 more, 4 of them without a fault)' in made.said
+    """They are dealt at random together with the others: each cluster node gets a whole history, or none."""
+    trace, cluster = of_rows("a,1,2", "a,3,4", "b,5,6"), [f"n{i}" for i in range(6)]
+    made = replay(trace, cluster, nodes=6)
+    assert [fault[1:] for fault in made.faults] == [(1, 2), (3, 4), (5, 6)]
+    assert made.faults[0][0] == made.faults[1][0] != made.faults[2][0]
+    assert made.said == "3 faults, 6 nodes of the trace (4 without a fault) at random (seed 0) on 6 nodes"
+    assert replay(trace, cluster, nodes=6) == made
+    assert len({replay(trace, cluster, nodes=6, seed=seed).faults[0][0] for seed in range(20)}) > 3
+    twice = replay(trace, [f"n{i}" for i in range(12)], nodes=6)
+    assert len(twice.faults) == 6 and twice.said.endswith("on 12 nodes, repeated")
+    assert len(replay(trace, cluster[:1], nodes=400, seed=1).faults) == 0
+
+
+def test_too_few_nodes_watched() -> None:
+    """A trace cannot have watched fewer nodes than it names."""
     with pytest.raises(UsageError, match=r"--fault-nodes: 1 is less than the 2 nodes of f\.csv"):
         replay(of_rows("a,1,2", "b,3,4"), ["n0"], nodes=1)
