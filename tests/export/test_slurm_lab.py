@@ -23,6 +23,7 @@ pytestmark = [
 ]
 
 SUBMIT = "sbatch --parsable --uid=alice --gid=alice -D / -o /dev/null"
+SETTLED = 'for i in $(seq 90); do [ -z "$(squeue -h -t PENDING,COMPLETING)" ] && break; sleep 1; done'
 SHOW = "scontrol --details --oneliner show job"
 
 
@@ -50,10 +51,10 @@ def _script(tmp_path: Path, jobs: list[dict[str, Any]], script: str) -> tuple[st
     return made, {row.job: row.nodes for row in solved.placements}
 
 
-def _run(made: str, before: str = "", wait: int = 15) -> dict[str, dict[str, int]]:
+def _run(made: str, before: str = "") -> dict[str, dict[str, int]]:
     """Obey a script in the lab, after other commands."""
     file = f"cat > /lab/place.sh <<'END_OF_SCRIPT'\n{made}END_OF_SCRIPT\n"
-    lines = [before, file, "bash /lab/place.sh >/lab/out 2>&1 || { cat /lab/out; exit 1; }", f"sleep {wait}", SHOW]
+    lines = [before, file, "bash /lab/place.sh >/lab/out 2>&1 || { cat /lab/out; exit 1; }", SETTLED, SHOW]
     return slurm_lab.allocated(slurm_lab.run("set -e\n" + "\n".join(lines)))
 
 
@@ -92,7 +93,7 @@ def test_jobs_of_the_queue_start_where_they_were_placed(tmp_path: Path) -> None:
         f"{SUBMIT} -H --time=30 -J {shlex.quote(name.partition('-')[2])} {options} --wrap='sleep 600'"
         for name, (_, options) in asked.items()
     ]
-    found = _run(made, "\n".join(submit), wait=25)
+    found = _run(made, "\n".join(submit))
     assert found == {name.partition("-")[2]: nodes for name, nodes in wanted.items()}
 
 
@@ -141,7 +142,7 @@ def test_from_the_live_queue_and_back(tmp_path: Path, given: str) -> None:
         f"cat instance.json | {crop} solve - -q -o - | tee solution.json"
         f" | {crop} export slurm {'instance.json' if 'instance' in given else ''} - >place.sh",
         "bash place.sh >out 2>&1 || { cat out; exit 1; }",
-        "sleep 20",
+        SETTLED,
         SHOW,
     ]
     found = slurm_lab.allocated(slurm_lab.run("\n".join(lines)), key="id")
