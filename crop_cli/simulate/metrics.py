@@ -13,7 +13,7 @@ from crop_cli.simulate.policy import Scheduler
 from crop_cli.simulate.records import Distribution, Figures, Sample
 
 MOST_SAMPLES = 1000
-"""Samples of the series; beyond, every second one is dropped and samples are taken half as often."""
+"""Samples of the series, but for the last; beyond, every second one is dropped and samples are taken half as often."""
 
 
 @dataclass(slots=True)
@@ -54,6 +54,8 @@ class Meter:
         self.seen += 1
         if self.seen % self.every and not last:
             return
+        if last and self.series and self.series[-1].time == now:
+            self.series.pop()
         held, free, up = gpus_of(cluster)
         goodput = sum(job.gpus * job.rate for job in cluster.running.values() if job.stalled_until <= now)
         self.series.append(
@@ -67,7 +69,7 @@ class Meter:
                 goodput=goodput,
             )
         )
-        if len(self.series) > MOST_SAMPLES:
+        if len(self.series) > MOST_SAMPLES and not last:
             self.series = self.series[1::2]
             self.every *= 2
 
