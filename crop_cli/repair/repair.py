@@ -139,10 +139,12 @@ def _try_moves(
 
     for problem in map(compile_problem, [ran, not_required(ran, hit)] if needed else [ran]):
         start, bounds, small = _indices(problem, first.placement), [], worth_exact(problem)
-        waiting = hit - first.placement.keys()
+        waiting = _hopeful(problem, hit) - first.placement.keys()
+        if not waiting:
+            break
         offer(named(problem, make_room(problem, start, how.budget)), ORACLE, waiting)
         if not small:
-            waiting = hit - best.placement.keys()
+            waiting -= best.placement.keys()
         if how.engine is None or not waiting or how.budget.should_stop:
             continue
         solver, found, bound = by_engine(problem, start, how)
@@ -151,3 +153,9 @@ def _try_moves(
             offer(named(problem, found), solver, waiting)
     # The last problem requires the least, so that its bounds hold for all; but not where others wait beside its jobs.
     return best, bounds if len(ran.jobs) == len(instance.jobs) else []
+
+
+def _hopeful(problem: Problem, hit: set[str]) -> set[str]:
+    """Hit jobs that are no larger than all that is free beside the jobs that run: no move makes that more."""
+    room = int(problem.free_gpus.sum()) - sum(problem.kind(j).k for j in problem.current)
+    return {job.name for job in problem.instance.jobs if job.name in hit and job.gpus <= room}
