@@ -13,12 +13,15 @@ from crop_cli.cli import import_kubernetes, import_slurm, import_trace
 from crop_cli.cli.bench import bench
 from crop_cli.cli.check import check
 from crop_cli.cli.compare import compare
+from crop_cli.cli.drill import drill
 from crop_cli.cli.environment import Environment
 from crop_cli.cli.exit_codes import ExitCode, of_error
 from crop_cli.cli.explain import explain
 from crop_cli.cli.export import export
 from crop_cli.cli.generate import generate
+from crop_cli.cli.repair import repair
 from crop_cli.cli.schema import schema
+from crop_cli.cli.simulate import simulate
 from crop_cli.cli.solve import solve
 from crop_cli.cli.solvers import solvers
 from crop_cli.errors import CropError, InputError
@@ -87,6 +90,9 @@ app.command()(check)
 app.command()(explain)
 app.command()(bench)
 app.command()(compare)
+app.command()(simulate)
+app.command()(drill)
+app.command()(repair)
 app.add_typer(imports, name="import")
 app.add_typer(export, name="export")
 app.command()(generate)
