@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crop_cli.bench.gates import SLACK, Failure
+from crop_cli.bench.gates import SLACK, Failure, where
 from crop_cli.bench.records import Row, Summary
 from crop_cli.bench.statistics import ALL, SHIFT, aggregates_of
 
@@ -81,7 +81,7 @@ def regressions(
     """
     compared = compare(before, after)
     found = [
-        Failure("--baseline", f"{change.after.instance}, {change.after.solver}", change.worse)
+        Failure("--baseline", where(change.after), change.worse)
         for change in compared.changes
         if change.worse and change.certain
     ]

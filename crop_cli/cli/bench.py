@@ -97,7 +97,7 @@ def bench(
     from crop_cli.cli.interrupts import sigterm_interrupts  # noqa: PLC0415
 
     gates = [read_gate(text) for text in require or []]
-    limit = None if max_gap is None else opt.fraction(max_gap)
+    limit = None if max_gap is None else opt.fraction(max_gap, "--max-gap")
     if max_slowdown is not None and (baseline is None or not max_slowdown > 0):
         raise UsageError("--max-slowdown is a positive factor and needs --baseline")
     earlier = None if baseline is None else load_summary(baseline)

@@ -108,8 +108,8 @@ def seconds(text: str) -> float:
     return amount * _UNITS[found["unit"]]
 
 
-def fraction(text: str) -> float:
-    """Read a gap: 0.01 or 1%.
+def fraction(text: str, option: str = "--gap") -> float:
+    """Read a gap: 0.01 or 1%; `option` is named if it is none.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def fraction(text: str) -> float:
     plain = text.strip()
     value = _float(plain.removesuffix("%"))
     if value is None or not math.isfinite(value) or value < 0:
-        raise UsageError(f"--gap: {text!r} is not a fraction such as 0.01 or 1%")
+        raise UsageError(f"{option}: {text!r} is not a fraction such as 0.01 or 1%")
     return value / 100 if plain.endswith("%") else value
 
 

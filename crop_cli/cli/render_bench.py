@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crop_cli.bench.gates import Failure
+from crop_cli.bench.page import figures
 from crop_cli.bench.records import Aggregate, Row, Summary
 from crop_cli.bench.statistics import ALL
 from crop_cli.cli.render_text import comma_separated
@@ -32,17 +33,20 @@ MOST_ROWS = 40
 
 HOW_TO_READ = (
     "ratio: F over the proven optimum, else over the least bound; time: shifted geometric mean (shift 1 s); PAR-2: "
-    "mean time, a run that a limit ended counts twice the limit; wins: runs nobody beats; overhead: mean communication "
-    "overhead; throughput: mean over that of the best known placement; overbooked: scored under fair sharing"
+    "mean time, a run that a limit ended or that failed counts twice the limit; wins: runs nobody beats; overhead: "
+    "mean communication overhead; throughput: mean over that of the best known placement; overbooked: scored under "
+    "fair sharing"
 )
 
 
 def bench_report(summary: Summary, failed: list[Failure], *, runs: bool = True) -> Report:
     """What `crop bench` prints."""
     machine = summary.machine
-    proven = sum(reference.optimal or reference.infeasible for reference in summary.references)
+    proven = f"of {sum(reference.optimal for reference in summary.references)} the optimum is proven"
+    empty = sum(reference.infeasible for reference in summary.references)
+    proven += f", of {empty} that no placement exists" if empty else ""
     facts = [
-        ("instances", f"{len(summary.references)}, of {proven} the optimum is proven"),
+        ("instances", f"{len(summary.references)}, {proven}"),
         ("runs", f"{len(summary.rows)}{'' if summary.complete else ' (interrupted: not all that were asked for)'}"),
         ("limits", _limits(summary)),
         (
@@ -143,7 +147,7 @@ def _limits(summary: Summary) -> str:
 
 
 def ratio(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    return "-" if value is None else figures.ratio(value)
 
 
 def seconds(value: float | None) -> str:

@@ -6,6 +6,7 @@ import msgspec
 
 from crop_cli.bench.records import Row, Summary
 from crop_cli.bench.regression import Change, Comparison
+from crop_cli.bench.rows import ENDED
 from crop_cli.bench.statistics import ALL
 from crop_cli.cli.render_bench import ratio, seconds
 from crop_cli.cli.render_text import comma_separated
@@ -42,7 +43,7 @@ def comparison_report(before: Summary, after: Summary, compared: Comparison) -> 
             "-" if change.before.objective is None else f"{change.before.objective:.9g}",
             "-" if change.after.objective is None else f"{change.after.objective:.9g}",
             change.worse or f"{change.before.verdict} to {change.after.verdict}",
-            "" if change.certain or not change.worse else "may be chance: a limit ended it",
+            _excuse(change, settled=before.settings == after.settings),
         ]
         for change in [*worse, *better]
     ]
@@ -50,6 +51,16 @@ def comparison_report(before: Summary, after: Summary, compared: Comparison) -> 
     return Report(
         facts, [_solvers_compared(before, after), Table("Runs that differ", columns, changes, frozenset({4, 5}))]
     )
+
+
+def _excuse(change: Change, *, settled: bool) -> str:
+    """Why what got worse need not be the solver's doing; empty where it is."""
+    if change.certain or not change.worse:
+        return ""
+    if not settled:
+        return "the settings differ"
+    ended = change.before.stop_reason in ENDED and change.after.stop_reason in ENDED
+    return "may be chance: several threads" if ended else "may be chance: a limit ended it"
 
 
 def _solvers_compared(before: Summary, after: Summary) -> Table:

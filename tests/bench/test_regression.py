@@ -70,6 +70,8 @@ def test_a_failure_names_the_run() -> None:
     """The gate says which instance and which solver got worse."""
     (failure,) = regressions(summary([run()]), summary([run(objective=3.0)]))
     assert str(failure) == "--baseline: s/i, greedy: objective was 4, is 3"
+    (failure,) = regressions(summary([run(seed=2)]), summary([run(seed=2, objective=3.0)]))
+    assert failure.where == "s/i, greedy, seed 2"
 
 
 def test_a_changed_file_is_not_compared() -> None:

@@ -111,6 +111,24 @@ def test_strict_checks_something(crop: Run, tmp_path: Path) -> None:
     assert "differ: differences may come from them" in crop("compare", one, settings).stdout
 
 
+def test_why_a_difference_is_no_proof(crop: Run, tmp_path: Path) -> None:
+    """Where the settings differ they are what may explain it; where several threads ran, chance."""
+    one = write(tmp_path / "a.json", [run()])
+    other = write(tmp_path / "b.json", [run(objective=3.0, settings=OTHER)], OTHER)
+    text = crop("compare", one, other).stdout
+    assert "the settings differ" in text and "a limit ended it" not in text
+    two = Settings(time_limit=10.0, gap=None, threads=2)
+    files = [write(tmp_path / f"{f}.json", [run(objective=f, settings=two)], two) for f in (4.0, 3.0)]
+    assert "may be chance: several threads" in crop("compare", *files).stdout
+
+
+def test_a_ratio_below_one_is_not_rounded_to_it(crop: Run, tmp_path: Path) -> None:
+    """A mean of 0.99999 is shown as 0.9999, as on the page."""
+    near = write(tmp_path / "a.json", [run(objective=8.0), run(objective=8.0 - 8e-5, solver="search")])
+    (line,) = [line for line in crop("compare", near, near).stdout.splitlines() if line.startswith("search")]
+    assert line.split()[1:3] == ["0.9999", "0.9999"]
+
+
 def test_a_run_that_failed(crop: Run, tmp_path: Path) -> None:
     """What failed now is worse, whatever it was; what failed before is better."""
     good, bad = write(tmp_path / "a.json", [run()]), write(tmp_path / "b.json", [failed(error="| broken |")])
