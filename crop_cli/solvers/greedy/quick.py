@@ -58,7 +58,7 @@ def _best(problem: Problem, job: int, state: State) -> Best | None:
     """The best place in what is free; inside one node if that is as good as it gets."""
     kind = problem.kind(job)
     free = np.maximum(state.free, 0.0)
-    if kind.allowed[:, kind.k].all():
+    if len(kind.levels) and kind.allowed[:, kind.k].all():
         holds = (kind.k * kind.demand <= free + problem.node_slack).all(axis=1)
         nodes = np.flatnonzero(holds)
         if len(nodes):
