@@ -14,7 +14,8 @@ from crop_cli.simulate.jobs import SimJob
 from crop_cli.simulate.queue import Queue
 from crop_cli.simulate.settings import DAY, Policy
 from crop_cli.solvers import registry
-from crop_cli.solvers.contract import Budget, Event, Request, Solver
+from crop_cli.solvers.auto import FIRST
+from crop_cli.solvers.contract import Answer, Budget, Event, Request, Solver
 
 SHAPE = 0.94
 """Of the Gamma prior of failure rates: how uneven nodes are (negative binomial fit of 400 servers over 348 days,
@@ -122,9 +123,8 @@ class Scheduler:
         self, window: list[SimJob], movable: list[SimJob], room: Room, now: float, cluster: SimCluster
     ) -> list[Place]:
         problem = self._seen(window, movable, room, now, cluster)
-        request = Request(seed=self.seed, options=self.options)
         began = time.perf_counter()
-        answer = self.solver(problem, request, RoundBudget(self.whole), _ignore)
+        answer = self._answer(problem)
         spent = time.perf_counter() - began
         self.decisions, self.decision_s = self.decisions + 1, self.decision_s + spent
         self.longest_s = max(self.longest_s, spent)
@@ -136,6 +136,17 @@ class Scheduler:
             for j, counts in sorted(placement.items())
             if j in members and counts != members[j].counts
         ]
+
+    def _answer(self, problem: Problem) -> Answer:
+        """What the solver says; one that only improves a placement gets that of the greedy first, as in a solve."""
+        engine, budget = registry.find(self.policy.solver), RoundBudget(self.whole)
+        request = Request(gap=engine.default_gap, seed=self.seed, options=self.options)
+        if engine.role in ("heuristic", "baseline"):
+            return self.solver(problem, request, budget, _ignore)
+        first = registry.find("greedy").load()(problem, Request(seed=self.seed), budget.part(FIRST), _ignore)
+        if budget.should_stop:
+            return first
+        return self.solver(problem, replace(request, start=first.placement), budget, _ignore)
 
     def _room(self, now: float, cluster: SimCluster) -> Room:
         """What is free for who reacts as this policy does."""

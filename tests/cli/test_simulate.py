@@ -138,6 +138,12 @@ def test_verbose_lists_what_did_not_end(run: Simulate) -> None:
     assert "Jobs that did not end" not in run("--until", "20m").stdout
 
 
+@pytest.mark.parametrize("solver", ["auto", "search", "columns"])
+def test_solvers_that_improve_a_placement(run: Simulate, solver: str) -> None:
+    """They get the greedy's to start from in every round, and end with all jobs."""
+    assert figures(run("--solver", solver, "--until", "1h").stdout)["finished"] == ["jobs", "12"]
+
+
 def test_options_reach_the_settings(run: Simulate) -> None:
     """Every option is in the file, times in its units."""
     found = settings(run(*OPTIONS.split()))
