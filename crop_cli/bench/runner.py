@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from crop_cli._version import __version__
 from crop_cli.bench.best_known import Known, known
 from crop_cli.bench.journal import Journal, read_journal
 from crop_cli.bench.local import Watch, run_local
@@ -118,8 +119,13 @@ def _kept(plan: Plan) -> dict[tuple[str, str, str, int, str], Run]:
 
 
 def _answers(task: Task, run: Run) -> bool:
-    """Whether a record has all that the task asks for: when a baseline ran beside others, they gave the bound."""
-    return not (task.bound and run.role == "baseline" and run.verified and run.bound is None)
+    """Whether a record is what this version of crop would give: what the task asks for, bound and all.
+
+    A baseline that ran beside others has no bound: they gave it.
+    """
+    return run.crop_version == __version__ and not (
+        task.bound and run.role == "baseline" and run.verified and run.bound is None
+    )
 
 
 def _execute(plan: Plan, tasks: list[Task], watch: Watch) -> Generator[Run]:

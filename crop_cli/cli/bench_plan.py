@@ -16,6 +16,7 @@ from crop_cli.cli.environment import Environment
 from crop_cli.errors import UsageError
 from crop_cli.model.files import STANDARD_STREAM, require_writable
 from crop_cli.solvers import registry
+from crop_cli.solvers.queueing.baseline import Baseline
 
 MOST_SEEDS = 10_000
 """More is a slip."""
@@ -55,6 +56,7 @@ def plan_of(
             )
     for solver in solvers:
         registry.find(solver).require()
+        _check_baseline(solver, {key.partition(".")[2]: value for key, value in options.items() if _is_of(solver, key)})
     cores = len(os.sched_getaffinity(0))
     return Plan(
         suite=load_suite(paths),
@@ -66,6 +68,21 @@ def plan_of(
         resume=resume,
         cluster=cluster,
     )
+
+
+def _is_of(solver: str, key: str) -> bool:
+    return key.partition(".")[0] == solver
+
+
+def _check_baseline(solver: str, options: dict[str, str]) -> None:
+    """Refuse options that a baseline does not know: its runs would fail one by one, and no gate looks at baselines."""
+    engine = registry.find(solver)
+    rule = engine.load() if options and engine.role == "baseline" else None
+    if isinstance(rule, Baseline):
+        try:
+            rule.order_of(options)
+        except UsageError as error:
+            raise UsageError(f"--set {solver}: {error}") from None
 
 
 def seeds_of(text: str) -> list[int]:

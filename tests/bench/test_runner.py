@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from crop_cli._version import __version__
 from crop_cli.bench.best_known import update
 from crop_cli.bench.journal import read_journal
 from crop_cli.bench.records import Run, Settings, Summary
@@ -128,6 +129,16 @@ def test_resume_takes_only_what_answers_the_same_question(tmp_path: Path) -> Non
     )
     assert bench(fresh)[2] == [(2, 1)]
     assert len(read_journal(path)) == 2 + 2 + 2 + 2 + 1
+
+
+def test_records_of_another_version_do_not_count(tmp_path: Path) -> None:
+    """The summary names one version: what another one found is run again."""
+    path = tmp_path / "runs.jsonl"
+    base = {"solvers": ["greedy"], "journal": path, "resume": True}
+    bench(plan(tmp_path, **base))
+    text = path.read_text()
+    path.write_text(text.replace(f'"crop_version":"{__version__}"', '"crop_version":"0.0.1"', 1))
+    assert bench(plan(tmp_path, **base))[2] == [(2, 1)]
 
 
 def test_a_baselines_bound_is_made_up_for(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ def test_gates_that_hold(bench: Run, folder: Path) -> None:
         (["--seeds", "3..1"], "is not a list of seeds"),
         (["--set", "search.x=1"], "expected SOLVER.KEY=VALUE of a solver of this bench (greedy)"),
         (["--set", "greedy=1"], "expected SOLVER.KEY=VALUE"),
+        (["--solver", "kai", "--set", "kai.nonsense=1"], "--set kai: this baseline has no option 'nonsense'"),
+        (["--solver", "kai", "--set", "kai.order=size"], "--set kai: order=size: expected queue or priority"),
         (["--time-limit", "0"], "--time-limit"),
         (["-o", "x", "--junit", "./x"], "-o names the same file"),
         (["-o", "runs.jsonl"], "--runs names the same file"),

@@ -29,6 +29,9 @@ WINDOW = 32
 LONGEST = 10.0
 """Seconds that one program may take where no limit is set."""
 
+OUT_OF_TIME = 1
+"""Status of a program that ended at its time limit (`scipy.optimize.milp`)."""
+
 
 @whole_queue(
     source="Optimization of Topology-Aware Job Allocation on a High-Performance Computing Cluster by Neural Simulated "
@@ -47,6 +50,7 @@ def place(queue: Queue, view: View, budget: Budget) -> Placement:
         for job, counts in _solve(queue[start : start + size], ahead, seconds).items():
             ahead.take(job, counts)
             found[job] = counts
+    view.limited = ahead.limited
     return found
 
 
@@ -76,6 +80,7 @@ def _solve(window: Queue, view: View, seconds: float) -> Placement:
         constraints=_rows(view, groups, columns),
         options={"time_limit": seconds},
     )
+    view.limited |= result.status == OUT_OF_TIME
     if result.x is None:
         return {}
     placement: Placement = {}

@@ -49,6 +49,7 @@ def place(queue: Queue, view: View, budget: Budget) -> Placement:
         if answer.infeasible:
             optional = replace(part, must_place=np.zeros_like(part.must_place))
             answer = solve(optional, Request(seed=seed), share, lambda _: None)
+        view.limited |= answer.stop_reason in ("time_limit", "killed")
         found.update(answer.placement or {})
     return found
 

@@ -60,7 +60,7 @@ class Baseline:
         BackendError
             The rule gave a job more or fewer workers than its gang has, or more than a node has room for.
         """
-        order = self._order(request)
+        order = self.order_of(request.options)
         options = {key: value for key, value in request.options.items() if key in self.knows}
         rng = np.random.default_rng(request.seed)
         view = View(problem, State.empty(problem), dict(problem.pinned), rng, options)
@@ -69,14 +69,21 @@ class Baseline:
         self.fill(queue_of(problem, order), view, budget)
         open_jobs = {int(job) for job in problem.open_jobs}
         placement = {job: counts for job, counts in view.placed.items() if job in open_jobs}
-        return Answer(placement, budget.stop_reason() if budget.should_stop else "completed")
+        return Answer(placement, budget.stop_reason() if budget.should_stop or view.limited else "completed")
 
-    def _order(self, request: Request) -> str:
-        unknown = sorted(set(request.options) - {"order", *self.knows})
+    def order_of(self, options: dict[str, str]) -> str:
+        """The order that the options ask for.
+
+        Raises
+        ------
+        UsageError
+            An option that the rule does not know, or no order.
+        """
+        unknown = sorted(set(options) - {"order", *self.knows})
         if unknown:
             known = ", ".join(("order", *self.knows))
             raise UsageError(f"this baseline has no option {', '.join(map(repr, unknown))} (it knows {known})")
-        order = request.options.get("order", ORDERS[0])
+        order = options.get("order", ORDERS[0])
         if order not in ORDERS:
             raise UsageError(f"order={order}: expected {' or '.join(ORDERS)}")
         return order

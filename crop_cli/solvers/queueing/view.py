@@ -34,6 +34,8 @@ class View:
         Seeded by the request.
     options
         `--set` pairs of the rule.
+    limited
+        Set by a rule of which a step ended at its share of the time limit: more time could have changed the answer.
     """
 
     problem: Problem
@@ -41,6 +43,7 @@ class View:
     placed: Placement
     rng: np.random.Generator
     options: dict[str, str]
+    limited: bool = False
 
     @property
     def free_gpus(self) -> IntArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import msgspec
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from crop_cli.errors import UsageError
 from crop_cli.model.instance import Instance, Segment
 from crop_cli.model.problem import Counts, compile_problem
+from crop_cli.solvers.baselines import contiguous
+from crop_cli.solvers.contract import Budget, Request
 from crop_cli.solvers.queueing.runs import hop_cost, runs
 from crop_cli.solvers.queueing.view import View
 from crop_cli.solvers.state import State
@@ -85,3 +89,13 @@ def test_a_window_is_a_number_of_jobs(text: str) -> None:
     """Anything but a whole number of at least 1 is refused."""
     with pytest.raises(UsageError, match="expected a whole number of at least 1"):
         run("contiguous", instance(racks([[4]]), jobs(1)), window=text)
+
+
+@pytest.mark.parametrize(("status", "reason"), [(0, "completed"), (contiguous.OUT_OF_TIME, "time_limit")])
+def test_a_window_that_ran_out_of_its_time_is_told(monkeypatch: pytest.MonkeyPatch, status: int, reason: str) -> None:
+    """The run ended by its limit if one of its programs did, also when others had time to spare."""
+    statuses = iter([status, 0])
+    monkeypatch.setattr(contiguous, "milp", lambda *_, **__: SimpleNamespace(x=None, status=next(statuses)))
+    problem = compile_problem(instance(racks([[2, 2]]), jobs(2, 2)))
+    answer = contiguous.place(problem, Request(options={"window": "1"}), Budget(30.0), lambda _: None)
+    assert answer.stop_reason == reason

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import msgspec
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from crop_cli.model.evaluate import evaluate
 from crop_cli.model.instance import Cluster, Node, Switch
 from crop_cli.model.problem import compile_problem, named
 from crop_cli.solvers.baselines import pop
-from crop_cli.solvers.contract import Budget, Request
+from crop_cli.solvers.contract import Answer, Budget, Request
 from crop_cli.solvers.queueing.view import View
 from crop_cli.solvers.registry import baselines
 from crop_cli.solvers.state import State
@@ -74,6 +76,16 @@ def test_parts_never_overbook_uplinks_together(seed: int) -> None:
     assert answer.placement is not None
     violations = evaluate(given, named(problem, answer.placement)).violations
     assert [v.message for v in violations if v.kind != "required job missing"] == []
+
+
+def test_a_part_that_ran_out_of_its_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run ended by its limit even if the last part ended early: more time could have changed the answer."""
+    answers = iter([Answer({}, "time_limit"), Answer({}, "proved")])
+    exact = SimpleNamespace(require=lambda: None, load=lambda: lambda *_: next(answers))
+    monkeypatch.setattr(pop, "find", lambda _: exact)
+    problem = compile_problem(instance(racks([[2], [2]]), jobs(1, 1)))
+    answer = pop.place(problem, Request(options={"parts": "2"}), Budget(30.0), lambda _: None)
+    assert answer.stop_reason == "time_limit"
 
 
 def test_parts_are_counted() -> None:
