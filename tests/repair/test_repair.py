@@ -8,8 +8,11 @@ from crop_cli.errors import UsageError, ViolationError
 from crop_cli.model.dump import dump_instance
 from crop_cli.model.io import read_instance
 from crop_cli.model.validate import validate
-from crop_cli.repair.repair import Repaired
+from crop_cli.repair.pinned import How
+from crop_cli.repair.repair import Repaired, repair
 from crop_cli.repair.scene import failure_of, running
+from crop_cli.solvers.contract import Budget, Request
+from crop_cli.solvers.registry import ENGINES
 from crop_cli.verify import verify
 from tests.repair.build import cluster, job, repaired, scene
 
@@ -173,3 +176,15 @@ def test_a_solution_of_something_else_is_refused() -> None:
     found = repaired(scene(cluster({"a": 2, "b": 2}), [job("x", 2)], {"x": {"a": 2}}), "a")
     with pytest.raises(ViolationError, match="does not hold"):
         running(scene(cluster({"a": 2}), [job("z", 1)], {}).instance, found.solution)
+
+
+def test_an_interrupted_repair_is_still_verified() -> None:
+    """The oracle's placement and a bound are there at once, whatever the engine had in mind."""
+    budget = Budget(60)
+    budget.interrupt()
+    held = {"x": {"a": 2}, "y": {"b": 2}}
+    running = scene(cluster({"a": 2, "b": 2, "c": 2}), [job("x", 2), job("y", 2)], held)
+    how = How(ENGINES["auto"], Request(), budget, lambda _event: None)
+    found = repair(running, failure_of(running.instance.cluster, ["a"]), how, 10)
+    assert found.report.hit[0].after == {"c": 2}
+    assert holds(found)
