@@ -71,8 +71,27 @@ def read_journal(path: Path) -> list[Run]:
     return runs
 
 
+def require_file(path: Path) -> None:
+    """Refuse what is there but keeps no records: a device, a pipe, a folder.
+
+    Raises
+    ------
+    UsageError
+        Naming it. Renaming /dev/null out of the way, as of an earlier bench, would break the whole machine.
+    """
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is no regular file: records go to a file, from which --resume goes on")
+
+
 def set_aside(path: Path) -> Path | None:
-    """Rename an existing journal to the first free of FILE.1, FILE.2, ...; None if there is none."""
+    """Rename an existing journal to the first free of FILE.1, FILE.2, ...; None if there is none.
+
+    Raises
+    ------
+    UsageError
+        If it is no regular file, or cannot be renamed.
+    """
+    require_file(path)
     if not path.exists():
         return None
     number = 1

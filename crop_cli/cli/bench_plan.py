@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from crop_cli import api
-from crop_cli.bench.journal import set_aside
+from crop_cli.bench.journal import require_file, set_aside
 from crop_cli.bench.records import Settings
 from crop_cli.bench.runner import Plan
 from crop_cli.bench.suite import load_suite
@@ -115,6 +115,7 @@ def check_targets(runs: str, outputs: dict[str, str | None]) -> None:
         raise UsageError("--runs - : records go to a file, from which --resume goes on")
     taken = {os.path.realpath(runs): "--runs"}
     require_writable(runs)
+    require_file(Path(runs))
     for option, path in outputs.items():
         if path is None:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,14 @@ def test_what_cannot_be_written_or_read_is_a_usage_error(tmp_path: Path) -> None
         Journal(tmp_path)
     with pytest.raises(UsageError, match="cannot be read"):
         read_journal(tmp_path)
+
+
+def test_a_pipe_or_device_is_never_renamed(tmp_path: Path) -> None:
+    """What is no regular file stays where it is, behind a symbolic link too: /dev/null belongs to everybody."""
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(UsageError, match="is no regular file"):
+            set_aside(path)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["link", "pipe"]

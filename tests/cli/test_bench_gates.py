@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -94,6 +95,15 @@ def test_what_is_refused(bench: Run, arguments: list[str], text: str) -> None:
     assert done.exit_code == 2
     assert text in done.stderr
     assert "[1/1]" not in done.stderr
+
+
+@pytest.mark.parametrize("more", [[], ["--resume"]], ids=["anew", "resumed"])
+def test_records_go_to_a_regular_file_only(bench: Run, folder: Path, more: list[str]) -> None:
+    """A pipe, like a device, is refused before any run and stays what and where it is."""
+    os.mkfifo(folder / "pipe")
+    done = bench("--runs", "pipe", *more)
+    assert done.exit_code == 2 and "pipe is no regular file" in done.stderr
+    assert (folder / "pipe").is_fifo() and not (folder / "pipe.1").exists()
 
 
 @pytest.mark.parametrize("name", ["bad.json", "baseline.json"])
