@@ -17,6 +17,10 @@ MOVE = 1e-6
 """What a move costs at least where targets are chosen: with moves that are free the fewest are wanted."""
 
 
+MOST_DOMAINS = 8
+"""Domains that are tried for a job for which no way was found at its best place."""
+
+
 def by_engine(problem: Problem, start: Placement, how: How) -> tuple[str, Placement | None, float | None]:
     """All jobs placed by the engine, a move paid; moves that help nobody undone.
 
@@ -65,10 +69,31 @@ def make_room(problem: Problem, start: Placement, budget: Budget) -> Placement:
 
 
 def _admitted(problem: Problem, placement: Placement, job: int) -> Placement | None:
-    """The placement with one more job in it, if others can give way for less than it adds; of two ways the better."""
-    found = [_given_way(problem, placement, job, prices) for prices in _move_prices(problem, placement)]
-    ways = [way for way in found if way is not None]
-    return max(ways, key=lambda way: way[0])[1] if ways else None
+    """The placement with one more job in it, if others can give way for less than it adds.
+
+    Anywhere if that works, else in the first domain where it does; of two ways the better.
+    """
+    for below in (0, *_domains(problem, placement, job)):
+        found = [_given_way(problem, placement, job, prices, below) for prices in _move_prices(problem, placement)]
+        ways = [way for way in found if way is not None]
+        if ways:
+            return max(ways, key=lambda way: way[0])[1]
+    return None
+
+
+def _domains(problem: Problem, placement: Placement, job: int) -> list[int]:
+    """Vertices just above the nodes (or nodes, where those are all) that could hold a job, the emptiest first."""
+    tree = problem.tree
+    vertices = (
+        np.unique(tree.parent[tree.node_vertex :])
+        if tree.depth[tree.node_vertex] > 1
+        else np.arange(tree.node_vertex, tree.n_vertices)
+    )
+    room = tree.sum_below(problem.free[:, 0]).astype(np.float64)
+    left = tree.sum_below(State.of(problem, placement).free[:, 0]).astype(np.float64)
+    large = vertices[room[vertices] >= problem.kind(job).k]
+    order: list[int] = large[np.argsort(-left[large], kind="stable")][:MOST_DOMAINS].tolist()
+    return order
 
 
 def _move_prices(problem: Problem, placement: Placement) -> Iterator[Prices]:
@@ -83,9 +108,11 @@ def _move_prices(problem: Problem, placement: Placement) -> Iterator[Prices]:
         yield Prices(cost, np.zeros(problem.tree.n_vertices))
 
 
-def _given_way(problem: Problem, placement: Placement, job: int, prices: Prices) -> tuple[float, Placement] | None:
-    """The job at its best place at the prices, and those in its way elsewhere; with what F gains by it."""
-    best = best_placement(problem, job, problem.free, problem.uplink_free, prices)
+def _given_way(
+    problem: Problem, placement: Placement, job: int, prices: Prices, below: int
+) -> tuple[float, Placement] | None:
+    """The job at its best place below a vertex, at the prices, those in its way elsewhere; and what F gains by it."""
+    best = best_placement(problem, job, problem.free, problem.uplink_free, prices, below=below)
     if best is None:
         return None
     after, state = dict(placement), State.of(problem, placement)
