@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
@@ -23,8 +24,9 @@ from typing import Any
 
 from crop_cli.errors import UsageError
 from crop_cli.export.placed import Exported, Placement
-from crop_cli.export.workloads import LABELS, Workload, workload_of
+from crop_cli.export.workloads import Workload, workload_of
 from crop_cli.model.findings import quoted
+from crop_cli.names import plural
 
 HOSTNAME = "kubernetes.io/hostname"
 INDEX = "batch.kubernetes.io/job-completion-index"
@@ -32,6 +34,9 @@ INDEX = "batch.kubernetes.io/job-completion-index"
 
 MANAGER = "crop"
 """Field manager of server-side apply."""
+
+_DEVICES = "/(gpu|mig-|i915|xe|gaudi|npu|Ascend|neuron|tpu|mlu|[a-z]px_nps)"
+"""Resources that are GPUs, in the limits of a container: pods without any (launchers, Ray's head) are not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +49,10 @@ class Pods:
         The job, here and in Kubernetes.
     gpus
         Of one pod.
+    hosts
+        GPUs by node of Kubernetes: all kinds of GPUs of a node are on one host.
     nodes
-        Node of every pod, by index: pods of a node have neighbouring indices.
+        Of these, that of every pod, by index: pods of a node have neighbouring indices.
     exact
         Whether the set of nodes alone fixes how many pods each gets; False also where that is unknown.
     """
@@ -53,6 +60,7 @@ class Pods:
     placement: Placement
     workload: Workload
     gpus: int
+    hosts: dict[str, int]
     nodes: list[str]
     exact: bool
 
@@ -66,16 +74,16 @@ class Pods:
         """A strategic merge patch of the object; None where it has no template that may be changed."""
         if not self.numbered:
             return None
-        hosts = {"key": HOSTNAME, "operator": "In", "values": list(self.placement.nodes)}
+        hosts = {"key": HOSTNAME, "operator": "In", "values": list(self.hosts)}
         terms = {"nodeSelectorTerms": [{"matchExpressions": [hosts]}]}
         affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
         return {"spec": {"template": {"spec": {"affinity": affinity}}}}
 
     @property
     def document(self) -> dict[str, Any] | None:
-        """The patch as a partial object for server-side apply."""
+        """The patch as a partial object for server-side apply; None for a job that runs, whose template is fixed."""
         patch, workload = self.template_patch, self.workload
-        if patch is None:
+        if patch is None or self.placement.change == "moves":
             return None
         space = {"namespace": workload.namespace} if workload.namespace else {}
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": workload.name, **space}, **patch}
@@ -84,10 +92,21 @@ class Pods:
         """A patch of one pod, strategic merge or merge."""
         return {"spec": {"nodeSelector": {HOSTNAME: self.nodes[index]}}}
 
-    def selector(self, index: int) -> list[str]:
-        """Options of kubectl that select one pod; all that have no node where they are not numbered."""
-        label = f"--selector={LABELS[self.workload.kind]}={self.workload.name}"
-        return [f"{label},{INDEX}={index}"] if self.numbered else [label, "--field-selector=spec.nodeName="]
+    def found(self, index: int) -> str:
+        """A pipeline of shell that prints one pod, as "pod/NAME", if it has no node yet."""
+        workload, pending = self.workload, "--field-selector=spec.nodeName="
+        find = shlex.join(["kubectl", "get", "pods", *workload.in_namespace, pending])
+        if self.numbered:
+            return f"{find} --selector={workload.selector},{INDEX}={index} --output=name"
+        fields, value = workload.member
+        columns = ["pod/{.metadata.name}", "{.spec.containers[*].resources.limits}", *fields]
+        path = "jsonpath={range .items[*]}" + r'{"\t"}'.join(columns) + r'{"\n"}{end}'
+        owns = " || ".join(f'${i} == "{value}"' for i in range(3, len(columns) + 1))
+        test = f"$2 ~ /{_DEVICES.replace('/', '[/]')}/" + (f" && ({owns})" if owns else "")
+        select = f" --selector={workload.selector}" if workload.selector else ""
+        awk = shlex.join(["awk", "-F", r"\t", f"{test} {{ print $1 }}"])
+        # Pods without an index are alike: each command takes the one of its place in the list.
+        return f"{find}{select} {shlex.quote(f'--output={path}')} | {awk} | sort -V | sed -n {index + 1}p"
 
     def commands(self) -> Iterator[str]:
         """Lines of shell: the template's patch, then one for each gated pod."""
@@ -100,10 +119,8 @@ class Pods:
             if self.workload.kind == "Pod":
                 yield shlex.join(["kubectl", "patch", "pod", self.workload.name, *space, patch])
                 continue
-            find = ["kubectl", "get", "pods", *space, *self.selector(index), "--output=name"]
-            # Pods without an index are alike: each command takes the one of its place in the list.
-            nth = "" if self.numbered else f" | sort -V | sed -n {index + 1}p"
-            yield f"{shlex.join(find)}{nth} | xargs -I{{}} {shlex.join(['kubectl', 'patch', '{}', *space, patch])}"
+            send = shlex.join(["kubectl", "patch", "{}", *space, patch])
+            yield f"{self.found(index)} | xargs -I{{}} {send}"
 
 
 def pods_of(exported: Exported, *, kind: str = "Job", gpus_per_pod: int | None = None) -> list[Pods]:
@@ -147,7 +164,7 @@ def kubernetes_json(jobs: list[Pods]) -> str:
             "kind": pods.workload.kind,
             "namespace": pods.workload.namespace or None,
             "name": pods.workload.name,
-            "nodes": pods.placement.nodes,
+            "nodes": pods.hosts,
             "gpus_per_pod": pods.gpus,
             "exact": pods.exact,
             "patch": pods.template_patch,
@@ -167,8 +184,12 @@ def _pods(exported: Exported, placement: Placement, workload: Workload, gpus: in
     if any(count % gpus for count in placement.nodes.values()):
         split = ", ".join(f"{count} on {quoted(node)}" for node, count in placement.nodes.items())
         raise UsageError(f"job {quoted(placement.name)} has GPUs ({split}) that pods of {gpus} GPUs cannot take")
-    nodes = [node for node, count in placement.nodes.items() for _ in range(count // gpus)]
-    return Pods(placement, workload, gpus, nodes, _exact(exported, placement, gpus))
+    hosts: dict[str, int] = defaultdict(int)
+    for node, count in placement.nodes.items():
+        # NODE/KIND is how the importer names each of several kinds of GPUs on a node.
+        hosts[node.partition("/")[0]] += count
+    nodes = [host for host, count in hosts.items() for _ in range(count // gpus)]
+    return Pods(placement, workload, gpus, dict(hosts), nodes, _exact(exported, placement, gpus))
 
 
 def _gpus_per_pod(exported: Exported, placement: Placement) -> int:
@@ -178,6 +199,7 @@ def _gpus_per_pod(exported: Exported, placement: Placement) -> int:
             return job.segment.gpus
         if job.gpus_per_node is not None:
             return job.gpus_per_node
+        return 1
     return gcd(*placement.nodes.values())
 
 
@@ -202,8 +224,10 @@ def _lines(exported: Exported, jobs: list[Pods]) -> Iterator[str]:
         # Comments alone are no document.
         yield "---" if pods.document is not None else "#"
         yield f"# {pods.placement.told()}"
-        yield f"# {len(pods.nodes)} pods of {pods.gpus} GPUs: " + ", ".join(
-            f"{count // pods.gpus} on {quoted(node)}" for node, count in pods.placement.nodes.items()
+        if pods.placement.change == "moves":
+            yield "# It runs, and is to move: the commands take effect only once it is suspended or its pods are gated."
+        yield f"# {plural(len(pods.nodes), 'pod')} of {plural(pods.gpus, 'GPU')}: " + ", ".join(
+            f"{count // pods.gpus} on {quoted(node)}" for node, count in pods.hosts.items()
         )
         if pods.template_patch is not None and not pods.exact:
             yield "# The template fixes the nodes; how many pods each gets, only the patches of gated pods do."

@@ -17,6 +17,9 @@ from tests.export import solved
 
 yaml = pytest.importorskip("yaml")
 
+_LWS = "leaderworkerset.sigs.k8s.io"
+_FOUR = {"gpus": 4, "level": "node"}
+
 
 def _made(
     tmp_path: Path, jobs: list[dict[str, Any]], nodes: dict[str, int] | None = None, **options: Any
@@ -62,7 +65,7 @@ def test_comments_alone_are_no_document(tmp_path: Path) -> None:
 
 def test_pods_by_index_fill_the_nodes(tmp_path: Path) -> None:
     """An uneven split gives each pod a node, as many as its GPUs take."""
-    (pods,) = _made(tmp_path, [{"name": "odd", "gpus": 12}], {"a": 8, "b": 4})
+    (pods,) = _made(tmp_path, [{"name": "odd", "gpus": 12, "segment": _FOUR}], {"a": 8, "b": 4})
     assert pods.gpus == 4
     assert Counter(pods.nodes) == {"a": 2, "b": 1}
     assert [pods.pod_patch(i)["spec"]["nodeSelector"]["kubernetes.io/hostname"] for i in range(3)] == pods.nodes
@@ -71,15 +74,15 @@ def test_pods_by_index_fill_the_nodes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "options", "gpus"),
     [
-        ({}, {}, 8),
+        ({}, {}, 1),
         ({"segment": {"gpus": 2, "level": "node"}}, {}, 2),
-        ({"segment": {"gpus": 16, "level": "rack"}}, {}, 8),
+        ({"segment": {"gpus": 16, "level": "rack"}}, {}, 1),
         ({"gpus_per_node": 8}, {}, 8),
         ({"segment": {"gpus": 2, "level": "node"}}, {"gpus_per_pod": 4}, 4),
     ],
 )
 def test_gpus_of_a_pod(tmp_path: Path, fields: dict[str, Any], options: dict[str, Any], gpus: int) -> None:
-    """The option decides, then the multiples that the instance asks for per node, then what divides the split."""
+    """The option decides, then the multiples that the instance asks for per node; pods that need none have one GPU."""
     (pods,) = _made(tmp_path, [{"name": "a", "gpus": 16, **fields}], **options)
     assert pods.gpus == gpus
     assert len(pods.nodes) == 16 // gpus
@@ -108,6 +111,7 @@ def test_without_the_instance_nothing_is_claimed(tmp_path: Path) -> None:
     exported = solved.exported(tmp_path, solved.instance([{"name": "a", "gpus": 16}]), with_instance=False)
     (pods,) = pods_of(exported)
     assert not pods.exact
+    assert pods.gpus == 8
     assert "not checked" in kubernetes_yaml(exported, [pods])
 
 
@@ -117,9 +121,35 @@ def test_running_jobs_get_no_patch(tmp_path: Path) -> None:
     assert [pods.placement.name for pods in _made(tmp_path, jobs)] == ["new"]
 
 
+def test_kinds_of_gpus_are_on_the_host_of_their_node(tmp_path: Path) -> None:
+    """What the importer names NODE/KIND is the node NODE of Kubernetes, in templates, pods and lists."""
+    exported = solved.exported(
+        tmp_path,
+        solved.instance(
+            [{"name": "a", "gpus": 7, "segment": {"gpus": 7, "level": "node"}}], {"n1/mig-1g.5gb": 7, "n1/gpu": 4}
+        ),
+    )
+    (pods,) = pods_of(exported)
+    (document,) = yaml.safe_load_all(kubernetes_yaml(exported, [pods]))
+    assert _hosts(document) == ["n1"]
+    assert pods.nodes == ["n1"]
+    assert json.loads(kubernetes_json([pods]))[0]["nodes"] == {"n1": 7}
+
+
+def test_jobs_that_move_are_no_documents(tmp_path: Path) -> None:
+    """The template of a Job that runs is fixed: applying the file must not fail for it, and the comment says so."""
+    away = {"name": "away", "gpus": 8, "placement": {"n1": 4, "n2": 4}, "movable": True, "message_mb": 1e5}
+    exported = solved.exported(tmp_path, solved.instance([away]))
+    (pods,) = pods_of(exported)
+    text = kubernetes_yaml(exported, [pods])
+    assert pods.placement.change == "moves"
+    assert not list(yaml.safe_load_all(text))
+    assert "is to move" in text
+
+
 def test_commands_keep_their_arguments_together(tmp_path: Path) -> None:
     """A shell reads each command as kubectl with one whole patch."""
-    (pods,) = _made(tmp_path, [{"name": "ml/bert", "gpus": 16}])
+    (pods,) = _made(tmp_path, [{"name": "ml/bert", "gpus": 16, "gpus_per_node": 8}])
     template, *gated = pods.commands()
     words = shlex.split(template)
     assert words[:6] == ["kubectl", "patch", "job", "bert", "--namespace=ml", "--type=strategic"]
@@ -146,7 +176,7 @@ def test_of_a_job_that_runs_in_part_only_pods_are_patched(tmp_path: Path) -> Non
 
 def test_programs_get_a_list(tmp_path: Path) -> None:
     """The JSON form has every patch as an object."""
-    (row,) = json.loads(kubernetes_json(_made(tmp_path, [{"name": "ml/bert", "gpus": 16}])))
+    (row,) = json.loads(kubernetes_json(_made(tmp_path, [{"name": "ml/bert", "gpus": 16, "gpus_per_node": 8}])))
     assert (row["kind"], row["namespace"], row["name"], row["exact"]) == ("Job", "ml", "bert", True)
     assert [pod["index"] for pod in row["pods"]] == [0, 1]
 
@@ -166,6 +196,39 @@ def test_names_tell_kind_and_namespace(job: str, workload: Workload) -> None:
     assert workload_of(job, "Job") == workload
 
 
+@pytest.mark.parametrize(
+    ("job", "selector"),
+    [
+        ("ml/a", "batch.kubernetes.io/job-name=a"),
+        ("ml/a (TrainJob)", "jobset.sigs.k8s.io/jobset-name=a"),
+        ("ml/a (JAXJob)", "training.kubeflow.org/job-name=a"),
+        ("ml/a (RayCluster)", "ray.io/cluster=a"),
+        (
+            "ml/a (RayJob)",
+            "ray.io/cluster=\"$(kubectl get rayjob a --namespace=ml '--output=jsonpath={.status.rayClusterName}')\"",
+        ),
+        ("ml/vllm-1 (LeaderWorkerSet)", f"{_LWS}/name=vllm,{_LWS}/group-index=1"),
+        ("ml/vllm (LeaderWorkerSet)", f"{_LWS}/name=vllm"),
+        ("ml/a (PodGroup)", ""),
+    ],
+)
+def test_labels_of_the_pods(job: str, selector: str) -> None:
+    """Each kind's pods have a label with its name; a group of a LeaderWorkerSet has two; pod groups are annotations."""
+    assert workload_of(job, "Job").selector == selector
+
+
+def test_pod_groups_are_found_where_their_scheduler_writes_them() -> None:
+    """By any scheduler's label or annotation, by one scheduler's where the name tells it, by a reference of the pod."""
+    some, _ = workload_of("ml/a (PodGroup)", "Job").member
+    volcano, name = workload_of("ml/a (PodGroup.scheduling.volcano.sh)", "Job").member
+    assert set(volcano) < set(some)
+    assert "{.metadata.annotations.pod-group-name}" in some
+    assert volcano[0] == r"{.metadata.annotations.scheduling\.k8s\.io/group-name}"
+    assert name == "a"
+    assert workload_of("ml/w/workers (Workload)", "Job").member[1] == "w/workers/"
+    assert workload_of("ml/w/workers/3 (Workload) (rest)", "Job").member[1] == "w/workers/3"
+
+
 @pytest.mark.parametrize("job", ["17 bert", "a/b/c", "a (job)", "ml/", "Bert", "-x", "a,b"])
 def test_names_of_other_systems_are_refused(job: str) -> None:
     """What Kubernetes would not take as a name is an error, not a broken label selector."""
@@ -175,5 +238,6 @@ def test_names_of_other_systems_are_refused(job: str) -> None:
 
 def test_an_unknown_kind_is_refused() -> None:
     """The message lists what is known."""
-    with pytest.raises(UsageError, match="JobSet"):
-        workload_of("a", "Deployment")
+    for job, kind in (("a", "Deployment"), ("ml/a (PodGroup.example.com)", "Job")):
+        with pytest.raises(UsageError, match="JobSet"):
+            workload_of(job, kind)
