@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from crop_cli.sources.kubernetes.documents import Key, Thing
@@ -96,13 +96,15 @@ def form_gangs(things: list[Thing], pods: list[Pod], runtimes: dict[Key, Thing])
         Of TrainJobs.
     """
     things = _groups_of_sets(things, pods)
+    # What Kueue admits is one gang, whatever it is (an AppWrapper of several jobs).
+    admitted = {owner for thing in things if thing.group == KUEUE_GROUP for owner in thing.owners()}
     union = _Union()
     for thing in things:
         union.find(thing.key)
-        if thing.group == KUBEFLOW:
-            union.join(thing.key, replace_kind(thing.key))
+        for alias in _aliases(thing):
+            union.join(thing.key, alias)
         for owner in thing.owners():
-            if owner.kind == "Pod" or (is_gang(owner) and owner.group != LWS):
+            if (owner in admitted or owner.kind == "Pod" or is_gang(owner)) and owner.group != LWS:
                 union.join(owner, thing.key)
     for pod in pods:
         union.find(pod.key)
@@ -122,13 +124,20 @@ def form_gangs(things: list[Thing], pods: list[Pod], runtimes: dict[Key, Thing])
         members, live = known.get(root, []), by_root.get(root, [])
         names = [key for key in keys[root] if key.kind]
         queued = any(thing.group == KUEUE_GROUP for thing in members)
-        gangs.append(Gang(_name(names), _described(members, live, runtimes), live, queued))
+        described = _described(members, live, runtimes)
+        gangs.append(Gang(_name(names, sum(one.count for one in described.sets)), described, live, queued))
     return gangs
 
 
-def replace_kind(key: Key) -> Key:
-    """The alias by which labels name a job of Kubeflow."""
-    return replace(key, kind="")
+def _aliases(thing: Thing) -> Iterator[Key]:
+    """By what else its pods may name an object, where those between it and the pods are not in the files."""
+    if thing.group == KUBEFLOW:
+        yield replace(thing.key, kind="")
+    elif thing.group == TRAINER:
+        # The trainer makes a JobSet of the same name.
+        yield Key("JobSet", JOBSET, thing.namespace, thing.name)
+    elif thing.kind == "RayJob" and thing.status.text("rayClusterName"):
+        yield Key("RayCluster", RAY, thing.namespace, thing.status.text("rayClusterName"))
 
 
 def _groups_of_sets(things: list[Thing], pods: list[Pod]) -> list[Thing]:
@@ -147,13 +156,23 @@ def _groups_of_sets(things: list[Thing], pods: list[Pod]) -> list[Thing]:
     return found
 
 
-def _name(keys: Iterable[Key]) -> Key:
-    """What was submitted: the owner of the rest."""
+def _name(keys: list[Key], count: int) -> Key:
+    """What was submitted: the owner of the rest.
 
-    def rank(key: Key) -> int:
-        return _BY_RANK.index(key.group) if key.group in _BY_RANK and is_gang(key) else len(_BY_RANK)
+    Parameters
+    ----------
+    count
+        Pods that its objects ask for.
+    """
 
-    return min(keys, key=lambda key: (rank(key), key.kind == "Pod"))
+    def rank(key: Key) -> tuple[int, bool, bool]:
+        known = _BY_RANK.index(key.group) if key.group in _BY_RANK and is_gang(key) else len(_BY_RANK)
+        return known, key.kind == "RayCluster", key.kind == "Pod"
+
+    best = min(keys, key=rank)
+    pods = [key for key in keys if key.kind == "Pod"]
+    # Kueue makes up a Workload for a pod without a group, which does not carry its name.
+    return pods[0] if best.group == KUEUE_GROUP and len(pods) == 1 and count <= 1 else best
 
 
 def _described(members: list[Thing], pods: list[Pod], runtimes: dict[Key, Thing]) -> Described:

@@ -101,7 +101,8 @@ def waiting_job(
     for text in chain.from_iterable(one.unread for one in asked.shapes):
         notes.warn(f"not kept: {text}", "job", name)
     shape = constraints(gang, asked, cluster, notes)
-    if gang.described.least > sum(one.count for one in asked.sets):
+    bound = sum(bool(pod.node) for pod in gang.pods)
+    if gang.described.least > bound + sum(one.count for one in asked.sets):
         notes.warn("its pod group asks for more pods than there are; those that there are count", "job", name)
     if any(one.count and not one.shape.request.gpus for one in gang.described.sets):
         notes.assume("its pods without GPUs (launchers, ...) take no cores or memory", "job", name)
