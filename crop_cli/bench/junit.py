@@ -1,4 +1,7 @@
-"""JUnit XML: one test case per run, a test suite per solver; gates that failed are failures of their own suite."""
+"""JUnit XML: one test case per run, a test suite per solver; gates that failed are failures of their own suite.
+
+It is red exactly where the command fails: a baseline without an answer, which fails no gate, is a skipped case.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ def junit(summary: Summary, failures: list[Failure], gates: list[str]) -> bytes:
     root = ElementTree.Element("testsuites", name="crop bench", time=f"{summary.seconds:.3f}")
     for solver in summary.solvers:
         rows = [row for row in summary.rows if row.solver == solver]
-        suite = _suite(root, solver, len(rows), sum(row.verdict == "failed" for row in rows))
+        suite = _suite(root, solver, len(rows), sum(map(_fails, rows)))
+        suite.set("skipped", str(sum(row.verdict == "failed" and not _fails(row) for row in rows)))
         suite.set("time", f"{sum(row.seconds for row in rows):.3f}")
         for row in rows:
             _case(suite, row)
@@ -53,12 +57,18 @@ def _suite(root: ElementTree.Element, name: str, tests: int, failures: int) -> E
 def _case(suite: ElementTree.Element, row: Row) -> None:
     name = row.instance + (f" seed {row.seed}" if row.seed else "")
     case = ElementTree.SubElement(suite, "testcase", classname=row.solver, name=_clean(name), time=f"{row.seconds:.3f}")
-    if row.verdict == "failed":
+    if row.verdict == "failed" and not _fails(row):
+        ElementTree.SubElement(case, "skipped", message=_clean(row.error or "failed"))
+    elif _fails(row):
         failure = ElementTree.SubElement(case, "failure", message=_clean(row.error or "failed"), type=row.stop_reason)
         failure.text = _clean(row.error or "")
     figures = {"objective": row.objective, "bound": row.bound, "ratio": row.ratio, "gap": row.gap}
     text = ", ".join(f"{key} {value:.9g}" for key, value in figures.items() if value is not None)
     ElementTree.SubElement(case, "system-out").text = _clean(f"{row.verdict} ({row.stop_reason}) {text}")
+
+
+def _fails(row: Row) -> bool:
+    return row.verdict == "failed" and row.role != "baseline"
 
 
 def _clean(text: str) -> str:

@@ -35,6 +35,14 @@ def test_cases_suites_and_counts() -> None:
     assert "s/i, greedy: ratio is 0.5, not >= 0.9" in asked[0].find("failure").text
 
 
+def test_a_baseline_without_an_answer_is_skipped() -> None:
+    """It fails no gate, so that a report of a bench that passes has no failures; its error is told."""
+    made = summary([run(), failed(solver="ff", role="baseline")])
+    root = document(made, failures(made, []), [])
+    assert (root.get("tests"), root.get("failures")) == ("2", "0")
+    assert (root[1].get("skipped"), root[1][0].find("skipped").get("message")) == ("1", "broken")
+
+
 def test_hostile_names_stay_well_formed() -> None:
     """What XML cannot hold is replaced, the rest is escaped and comes back as it was."""
     made = summary([failed(instance=HOSTILE, error=HOSTILE)])
@@ -51,4 +59,6 @@ def test_a_rich_bench() -> None:
     made, runs, _ = sample()
     root = document(made, [], [])
     assert len(root.findall("testsuite/testcase")) == len(runs)
-    assert sum(int(suite.get("failures")) for suite in root) == sum(one.verdict == "failed" for one in runs)
+    assert sum(int(suite.get("failures")) for suite in root) == sum(
+        one.verdict == "failed" and one.role != "baseline" for one in runs
+    )
