@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from crop_cli.errors import UsageError, ViolationError
@@ -14,6 +16,7 @@ from crop_cli.repair.scene import failure_of, running
 from crop_cli.solvers.contract import Budget, Request
 from crop_cli.solvers.registry import ENGINES
 from crop_cli.verify import verify
+from tests.bruteforce import optimum
 from tests.repair.build import cluster, job, repaired, scene
 
 SOLVERS = pytest.mark.parametrize("solver", [None, "auto"], ids=["oracle", "auto"])
@@ -187,4 +190,28 @@ def test_an_interrupted_repair_is_still_verified() -> None:
     how = How(ENGINES["auto"], Request(), budget, lambda _event: None)
     found = repair(running, failure_of(running.instance.cluster, ["a"]), how, 10)
     assert found.report.hit[0].after == {"c": 2}
+    assert holds(found)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 31, 37, 55, 85, 193, 219, 233])  # in most of these somebody moves
+def test_moves_are_optimal_where_an_engine_decides(seed: int) -> None:
+    """Crowded nodes, jobs within nodes: where moves could place a hit job that waits, F is the enumerated best."""
+    draw = random.Random(seed)
+    names = ["a", "b", "c", "d"][: draw.randint(3, 4)]
+    size = {name: draw.randint(2, 4) for name in names}
+    jobs, held = [], {}
+    free = dict(size)
+    for i in range(6):
+        gpus, node = draw.randint(1, 3), draw.choice(names)
+        if free[node] >= gpus and sum(free.values()) - gpus >= draw.randint(0, 5):
+            free[node] -= gpus
+            jobs.append(job(f"j{i}", gpus, within=draw.choice(["node", None]), weight=draw.choice([1.0, 2.0])))
+            held[f"j{i}"] = {node: gpus}
+    found = repaired(scene(cluster(size), jobs, held), draw.choice(names))
+    best, where = optimum(found.instance)
+    assert best is not None and found.report.bound is not None
+    assert found.report.objective_after <= best + 1e-6 <= found.report.bound + 2e-6
+    waits = {row.job for row in found.report.hit if row.after is None}
+    if found.report.way == "moves" or waits & where.keys():
+        assert found.report.objective_after == pytest.approx(best)
     assert holds(found)
