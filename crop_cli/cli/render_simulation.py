@@ -138,7 +138,8 @@ def _reasons(simulations: Sequence[Simulation]) -> list[Table]:
 def _unended(simulations: Sequence[Simulation]) -> list[Table]:
     rows = []
     for one in simulations:
-        left = [job for job in one.jobs if job.state != "finished"]
+        end = one.series[-1].time
+        left = [job for job in one.jobs if job.state != "finished" and job.arrival <= end]
         name = one.settings.policy.solver
         rows += [
             [name, job.name, job.state, str(job.gpus), number(job.done), number(job.duration), str(job.interruptions)]

@@ -66,7 +66,8 @@ class SimulationProgress:
         self.environment.err(
             f"{self._head()}: {number(figures.makespan_s / scale)} {unit} simulated in {self._elapsed():.1f} s "
             f"({self.events:,} events, {figures.decisions:,} decisions): {figures.finished:,} jobs finished, "
-            f"{figures.running:,} running, {figures.waiting:,} waiting, {figures.rejected:,} rejected"
+            f"{figures.running:,} running, {figures.waiting - figures.coming:,} waiting, {figures.coming:,} coming, "
+            f"{figures.rejected:,} rejected"
         )
 
     def clear(self) -> None:

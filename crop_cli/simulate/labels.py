@@ -124,7 +124,8 @@ def _distribution(
 LABELS: list[Label] = [
     Label("finished", "finished", "jobs", "jobs that ended", lambda f: f.finished, 1),
     Label("running", "running", "jobs", "jobs that run at the end", lambda f: f.running),
-    Label("waiting", "waiting", "jobs", "jobs that wait at the end", lambda f: f.waiting),
+    Label("waiting", "waiting or coming", "jobs", "jobs that wait at the end, or arrive later", lambda f: f.waiting),
+    Label("coming", "coming", "jobs", "of those, jobs that had not arrived by the end", lambda f: f.coming),
     Label("rejected", "rejected", "jobs", "jobs that would not even fit into the empty cluster", lambda f: f.rejected),
     Label(
         "makespan_s",

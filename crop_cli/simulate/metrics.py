@@ -95,6 +95,7 @@ def figures(jobs: Iterable[SimJob], meter: Meter, scheduler: Scheduler, gpus: fl
         finished=len(ended),
         running=sum(job.phase == "running" for job in everyone),
         waiting=sum(job.phase == "waiting" for job in everyone),
+        coming=sum(job.phase == "waiting" and job.arrival > meter.at for job in everyone),
         rejected=sum(job.phase == "rejected" for job in everyone),
         makespan_s=meter.at - meter.start,
         goodput=useful / horizon,

@@ -54,6 +54,8 @@ class Figures(Struct, frozen=True, kw_only=True):
     ----------
     finished, running, waiting, rejected
         Jobs by their state at the end; they add up to the trace.
+    coming
+        Of those that wait, jobs that had not arrived by the end.
     makespan_s
         From the first arrival to the last completion (or the end of the simulation).
     goodput
@@ -84,6 +86,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     finished: int
     running: int
     waiting: int
+    coming: int
     rejected: int
     makespan_s: float
     goodput: float
