@@ -1,7 +1,7 @@
 """Optimal and certified placement of deep-learning training jobs on GPU clusters.
 
-The Python API is five functions, which the command line uses too: `load`, `solve`, `bound`, `check`,
-`explain`. They are imported when they are first used, so that `import crop_cli` costs nothing.
+The Python API is seven functions, which the command line uses too: `load`, `solve`, `bound`, `check`, `explain`,
+`repair`, `drill`. They are imported when they are first used, so that `import crop_cli` costs nothing.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from crop_cli._version import __version__
 
 if TYPE_CHECKING:
-    from crop_cli.api import bound, check, explain, load, solve
+    from crop_cli.api import bound, check, drill, explain, load, repair, solve
 
-__all__ = ["__version__", "bound", "check", "explain", "load", "solve"]
+__all__ = ["__version__", "bound", "check", "drill", "explain", "load", "repair", "solve"]
 
 
 def __getattr__(name: str) -> Any:
