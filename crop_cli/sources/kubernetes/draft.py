@@ -33,6 +33,9 @@ _HELPERS = {
 }
 """Objects that are read for what they say about nodes and gangs."""
 
+_FRACTIONS = ("gpu-fraction", "gpu-memory")
+"""Annotations of pods that share a GPU (KAI: "GPU Sharing"). Once they run, another pod reserves the GPU for them."""
+
 
 def read(inputs: Iterable[Input], levels: Sequence[Level] = (), movable: bool = False, name: str = "") -> Draft:
     """Read the objects of a Kubernetes cluster.
@@ -60,6 +63,7 @@ def read(inputs: Iterable[Input], levels: Sequence[Level] = (), movable: bool = 
     notes = Notes()
     by_kind, gang_things = _sorted(read_things(files, defects), notes)
     if not by_kind.get(("Node", "")):
+        raise_defects(defects)
         shown = files[0].file if files else "no file"
         raise InputError(shown, [Defect("$", "no node", f"at least one object of kind Node: {EXPECTED}")])
     nodes = read_nodes(by_kind[("Node", "")], notes)
@@ -69,7 +73,7 @@ def read(inputs: Iterable[Input], levels: Sequence[Level] = (), movable: bool = 
     runtimes = {thing.key: thing for key in _HELPERS if key[1] == TRAINER for thing in by_kind.get(key, [])}
     if not by_kind.get(("Pod", "")):
         notes.warn("no pods in the files: nothing counts as used")
-    gangs = form_gangs(gang_things, [pod for pod in pods if pod.gpus], runtimes)
+    gangs = form_gangs(gang_things, [pod for pod in pods if pod.gpus and not pod.going], runtimes)
     classes = [thing for kind in _HELPERS if kind[0].endswith("PriorityClass") for thing in by_kind.get(kind, [])]
     priorities = Priorities(classes)
     flavors = by_kind.get(("ResourceFlavor", KUEUE_GROUP), [])
@@ -134,12 +138,14 @@ def _pods(things: list[Thing], gang_things: list[Thing], notes: Notes) -> list[P
     ended: Counter[str] = Counter()
     for thing in things:
         pod = read_pod(thing, servers)
-        if pod is not None and not pod.node and thing.metadata.data.get("deletionTimestamp"):
+        if pod is not None and pod.going and not pod.node:
             notes.skip("pod", thing.name, "is being deleted")
         elif pod is None:
             ended[thing.status.text("phase").lower()] += 1
         else:
             found.append(pod)
+            if not pod.node and any(thing.annotations.get(name) for name in _FRACTIONS):
+                notes.skip("pod", thing.name, "asks for a share of a GPU by annotation")
     notes.counts["pods"] = len(things)
     notes.counts["pods bound"] = sum(bool(pod.node) for pod in found)
     notes.counts["pods waiting"] = sum(not pod.node for pod in found)

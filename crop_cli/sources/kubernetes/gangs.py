@@ -77,12 +77,14 @@ def template(fields: Fields) -> Shape:
 
 
 def workload(thing: Thing) -> Described:
-    """A Workload of Kueue: pod sets with counts and templates."""
+    """A Workload of Kueue: pod sets with counts and templates, less the pods that have done their part."""
+    freed = {one.text("name"): one.whole("count", 0) or 0 for one in thing.status.children("reclaimablePods")}
     sets = []
     for pod_set in thing.spec.children("podSets"):
         shape = template(pod_set.child("template"))
         topology = requested_topology(pod_set.child("topologyRequest"), shape.topology)
-        sets.append(PodSet(pod_set.whole("count", 1) or 0, replace(shape, topology=topology)))
+        count = max(0, (pod_set.whole("count", 1) or 0) - freed.get(pod_set.text("name"), 0))
+        sets.append(PodSet(count, replace(shape, topology=topology)))
     reference = thing.spec.child("priorityClassRef").text("name")
     return Described(
         sets,
@@ -95,15 +97,18 @@ def workload(thing: Thing) -> Described:
 
 
 def batch_job(thing: Thing) -> Described:
-    """A Job of Kubernetes: `parallelism` pods at a time."""
+    """A Job of Kubernetes: `parallelism` pods at a time, at most those that have not succeeded yet."""
     held = "is suspended" if thing.spec.flag("suspend") and not queued(thing) else ""
-    return Described([_job_pods(thing.spec)], _ended(thing), held, running=bool(thing.status.whole("ready", 0)))
+    succeeded = thing.status.whole("succeeded", 0) or 0
+    return Described(
+        [_job_pods(thing.spec, succeeded=succeeded)], _ended(thing), held, running=bool(thing.status.whole("ready", 0))
+    )
 
 
-def _job_pods(spec: Fields, replicas: int = 1) -> PodSet:
+def _job_pods(spec: Fields, replicas: int = 1, succeeded: int = 0) -> PodSet:
     parallelism = spec.whole("parallelism", 1) or 0
     completions = spec.whole("completions")
-    at_a_time = parallelism if completions is None else min(parallelism, completions)
+    at_a_time = parallelism if completions is None else min(parallelism, max(0, completions - succeeded))
     return PodSet(at_a_time * replicas, template(spec.child("template")), replicas)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -98,11 +99,13 @@ def form_gangs(things: list[Thing], pods: list[Pod], runtimes: dict[Key, Thing])
     things = _groups_of_sets(things, pods)
     # What Kueue admits is one gang, whatever it is (an AppWrapper of several jobs).
     admitted = {owner for thing in things if thing.group == KUEUE_GROUP for owner in thing.owners()}
+    aliases = Counter(alias for thing in things for alias in _aliases(thing))
     union = _Union()
     for thing in things:
         union.find(thing.key)
         for alias in _aliases(thing):
-            union.join(thing.key, alias)
+            if aliases[alias] == 1:
+                union.join(thing.key, alias)
         for owner in thing.owners():
             if (owner in admitted or owner.kind == "Pod" or is_gang(owner)) and owner.group != LWS:
                 union.join(owner, thing.key)
@@ -208,5 +211,10 @@ def _described(members: list[Thing], pods: list[Pod], runtimes: dict[Key, Thing]
 
 def _read(thing: Thing, runtimes: dict[Key, Thing]) -> Described:
     if thing.group == TRAINER:
-        return train_job(thing, runtimes)
-    return ray_cluster(thing) if thing.group == RAY else READERS[thing.group](thing)
+        said = train_job(thing, runtimes)
+    else:
+        said = ray_cluster(thing) if thing.group == RAY else READERS[thing.group](thing)
+    # Kueue makes a Workload anew as long as its owner is there.
+    if thing.metadata.data.get("deletionTimestamp") and thing.group != KUEUE_GROUP:
+        said.finished = True
+    return said

@@ -103,9 +103,11 @@ def read_nodes(things: list[Thing], notes: Notes) -> dict[str, KubeNode]:
         hard = [taint for taint in taints(thing.spec) if taint.key not in (*UNREACHABLE, CORDONED)]
         node = KubeNode(thing.name, thing.labels, state, pooled, hard)
         total = sum(gpus.values())
+        kinds = Counter(resource.rpartition("/")[2] for resource in gpus)
         for resource, count in gpus.items():
-            several = len(gpus) > 1
-            name = f"{thing.name}/{resource.rpartition('/')[2]}" if several else thing.name
+            kind = resource.rpartition("/")[2]
+            own = kind if kinds[kind] == 1 else resource.replace("/", "-")
+            name = f"{thing.name}/{own}" if len(gpus) > 1 else thing.name
             share = count / total if total else 1 / len(gpus)
             node.parts.append(Part(name, resource, count, _gpu_type(thing.labels, resource), share))
             _note_part(thing, resource, count, notes)

@@ -34,6 +34,8 @@ class Pod:
     ----------
     node
         It is bound to; empty while it waits.
+    going
+        Whether it is being deleted: it takes what it has until it is gone, and is no part of its gang any more.
     groups
         Gangs and parts of gangs that it belongs to, by owner references, labels and annotations.
     """
@@ -42,6 +44,7 @@ class Pod:
     node: str
     shape: Shape
     groups: tuple[Key, ...]
+    going: bool = False
 
     @property
     def gpus(self) -> int:
@@ -64,7 +67,9 @@ def read_pod(thing: Thing, servers: frozenset[Key]) -> Pod | None:
         return None
     shape = read_shape(thing.spec, thing.labels, thing.annotations)
     groups = tuple(dict.fromkeys(_groups(thing, servers))) if shape.request.gpus else ()
-    return Pod(thing.key, thing.spec.text("nodeName"), shape, groups)
+    return Pod(
+        thing.key, thing.spec.text("nodeName"), shape, groups, bool(thing.metadata.data.get("deletionTimestamp"))
+    )
 
 
 def _groups(thing: Thing, servers: frozenset[Key]) -> Iterator[Key]:
@@ -79,7 +84,8 @@ def _groups(thing: Thing, servers: frozenset[Key]) -> Iterator[Key]:
             (*servers, *(group for group in _pod_groups(labels, notes, space) if group.group != COSCHEDULING))
         )
     for label, kind, group in _LABELS:
-        if labels.get(label):
+        # A label that does not tell the kind is for pods whose owner does not either.
+        if labels.get(label) and (kind or all(owner.group != group for owner in owners)):
             yield Key(kind, group, space, labels[label])
     yield from (group for group in _pod_groups(labels, notes, space) if group not in servers)
     yield from _upstream(thing)

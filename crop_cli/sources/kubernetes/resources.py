@@ -27,6 +27,9 @@ _WHOLE = re.compile(
 )
 """Device plugins' names of whole devices, or of slices that are devices of their own."""
 
+_PERCENT = ("koordinator.sh/gpu",)
+"""Hundredths of GPUs, beside the device plugin's name (Koordinator: "Device Scheduling - GPU Share")."""
+
 _ALIASES = {"aws.amazon.com/neuroncore": ("aws.amazon.com/neuron", "aws.amazon.com/neurondevice")}
 """Names that count again what other names of the same node count: the node's devices by core."""
 
@@ -37,7 +40,7 @@ _SAME = {"aws.amazon.com/neurondevice": "aws.amazon.com/neuron"}
 @cache
 def is_gpu(resource: str) -> bool:
     """Whether a resource counts GPUs (or accelerators that play their part)."""
-    return _WHOLE.fullmatch(resource) is not None
+    return resource not in _PERCENT and _WHOLE.fullmatch(resource) is not None
 
 
 @cache

@@ -157,9 +157,11 @@ def test_all_defects_at_once() -> None:
     "content", ['{"kind": "List", "items": []}', json.dumps({"kind": "Pod", "metadata": {"name": "p"}})]
 )
 def test_no_nodes(content: str) -> None:
-    """Files without a node, or with nodes without GPUs only, are refused."""
+    """Files without a node, or with nodes without GPUs only, are refused; what is wrong in them is told first."""
     with pytest.raises(InputError, match="no node"):
         read([Input("f.json", content.encode())])
+    with pytest.raises(InputError, match=r"\$\.kind"):
+        read([Input("f.json", b'{"kind": "Status", "status": "Failure", "message": "forbidden"}')])
     plain = {**NODE, "status": {"allocatable": {"cpu": "4"}}}
     with pytest.raises(InputError, match="no node with GPUs"):
         read([Input("f.json", json.dumps(plain).encode())])

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.sources.kubernetes.build import containers, draft, job, jobs, pod, racks, reasons, template, thing, workload
+from tests.sources.kubernetes.build import (
+    containers,
+    draft,
+    job,
+    jobs,
+    nodes,
+    pod,
+    racks,
+    reasons,
+    template,
+    thing,
+    workload,
+)
 
 Thing = dict[str, Any]
 
@@ -66,39 +78,6 @@ def test_kubeflow_and_launchers() -> None:
     found = draft(*racks(), thing("kubeflow.org/v2beta1", "MPIJob", "m", {"mpiReplicaSpecs": roles}))
     assert jobs(found)["ns/m"].gpus == 16
     assert any("launchers" in text for text in found.assumptions)
-
-
-def test_gangs_whose_objects_between_are_missing() -> None:
-    """A TrainJob without its JobSet, a RayJob without its RayCluster, and what an AppWrapper wraps are one job each."""
-    ray = {"headGroupSpec": {"template": template(0)}, "workerGroupSpecs": [{"replicas": 2, "template": template(4)}]}
-    train = {"trainer": {"numNodes": 2, "resourcesPerNode": {"requests": {"nvidia.com/gpu": 8}}}}
-    wrapper = ("workload.codeflare.dev/v1beta2", "AppWrapper", "aw")
-    owner = {"ownerReferences": [{"apiVersion": wrapper[0], "kind": wrapper[1], "name": wrapper[2]}]}
-    roles = {"Worker": {"replicas": 2, "template": template(1)}}
-    found = draft(
-        *racks(),
-        thing("trainer.kubeflow.org/v1alpha1", "TrainJob", "t", train),
-        *(pod(f"t-node-0-{i}", 8, labels={"jobset.sigs.k8s.io/jobset-name": "t"}) for i in range(2)),
-        {**thing("ray.io/v1", "RayJob", "r", {"rayClusterSpec": ray}), "status": {"rayClusterName": "r-x7k2"}},
-        *(pod(f"r-x7k2-worker-{i}", 4, labels={"ray.io/cluster": "r-x7k2"}) for i in range(2)),
-        thing("kubeflow.org/v1", "PyTorchJob", "p", {"pytorchReplicaSpecs": roles}, metadata=owner),
-        workload("appwrapper-aw-1234", (2, 1, {}), owner=wrapper),
-    )
-    assert {name: j.gpus for name, j in jobs(found).items()} == {"ns/t": 16, "ns/r": 8, "ns/p": 2}
-
-
-def test_a_pod_that_kueue_admits_keeps_its_name() -> None:
-    """The Workload of a single pod is called after the pod, which carries no label of it; that of a group is not."""
-    group = {"kueue.x-k8s.io/pod-group-name": "g"}
-    found = draft(
-        *racks(),
-        pod("single", 1),
-        workload("pod-single-1a2b3", (1, 1, {}), owner=("v1", "Pod", "single")),
-        pod("first", 1, labels=group),
-        workload("g", (2, 1, {}), owner=("v1", "Pod", "first")),
-    )
-    names = {draft_job.job.name: draft_job.job.gpus for draft_job in found.jobs}
-    assert names == {"ns/single (Pod)": 1, "ns/g (Workload)": 2}
 
 
 def test_several_kinds_of_gpus() -> None:

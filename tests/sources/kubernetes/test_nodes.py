@@ -211,3 +211,18 @@ def test_openb() -> None:
         assert by_name[name].resources["cpu"] == int(cpu_milli) / 1000
         assert by_name[name].resources["memory_gib"] == pytest.approx(int(memory_mib) / 1024, abs=1e-6)
     instance(found)
+
+
+def test_kinds_of_equal_last_names() -> None:
+    """GPUs of two vendors on a node get different names; Koordinator's hundredths of GPUs are none."""
+    found = draft(
+        node("a", 4, allocatable={"amd.com/gpu": "2"}), node("b", 8, allocatable={"koordinator.sh/gpu": "800"})
+    )
+    assert {made.name: made.gpus for made in found.nodes} == {"a/nvidia.com-gpu": 4, "a/amd.com-gpu": 2, "b": 8}
+    instance(found)
+
+
+def test_shares_by_annotation_are_told() -> None:
+    """A waiting pod that asks for a share of a GPU by annotation is left out, not lost."""
+    found = draft(node("a", 8), pod("half", annotations={"gpu-fraction": "0.5"}))
+    assert reasons(found) == {"half": "asks for a share of a GPU by annotation"}
