@@ -32,6 +32,9 @@ DEFAULT_SCRIPT = "./{job}.sh"
 _QUEUED = re.compile(r"(?P<id>[0-9]+(?:_[0-9]+|\+[0-9]+)?)(?:-(?P<name>.*))?", re.DOTALL)
 """How `crop import slurm` names a job of a live queue: its number as squeue prints it, a dash, its name there."""
 
+_NO_TASK = "a task of an array cannot get different numbers of GPUs on its nodes"
+"""A heterogeneous job is no array, and its script would miss the task's number."""
+
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -46,9 +49,9 @@ class Command:
     slurm_id
         Its number in the queue; None for one that is not there yet.
     argv
-        The command and its arguments; `place`, `move` and `resubmit` are functions of the script (slurm.sh).
+        The command and its arguments; `place`, `move`, `resubmit` and `alone` are functions of the script (slurm.sh).
     first
-        What comes before the commands of all jobs, because it frees GPUs; empty where nothing does.
+        What frees its GPUs; empty where nothing does.
     """
 
     placement: Placement
@@ -101,18 +104,20 @@ def _command(placement: Placement, script: str, *, queued: bool) -> Command:
         file = script.replace("{job}", placement.name)
         argv = ["sbatch", f"--job-name={placement.name}", *_components(placement), file]
         return Command(placement, None, argv, [])
-    number, name = found["id"], found["name"] or ""
+    number, name = found["id"], (found["name"] or "").strip()
     if placement.even:
         (count, nodes), *_ = placement.by_count()
         where = [str(len(nodes)), str(count), _node_list(nodes)]
         if placement.change == "moves":
-            return Command(placement, number, ["move", number, *where], ["leave", number, name])
+            return Command(placement, number, ["move", number, name, *where], ["leave", number, name])
         return Command(placement, number, ["place", number, name, *where], [])
     if placement.change == "moves":
         raise UsageError(
             f"job {quoted(placement.name)} runs and is to move onto different numbers of GPUs per node; Slurm can "
             "requeue it with an even split only (say so in the instance with gpus_per_node)"
         )
+    if "_" in number:
+        return Command(placement, number, ["alone", number, name, _NO_TASK], [])
     return Command(placement, number, ["resubmit", number, name, *_components(placement)], [])
 
 
@@ -155,16 +160,18 @@ def _lines(exported: Exported, todo: list[Command]) -> Iterator[str]:
     if any(command.slurm_id is not None for command in todo):
         yield ""
         yield files("crop_cli.export").joinpath("slurm.sh").read_text(encoding="utf-8").rstrip()
-    freed = [command for command in todo if command.first]
-    if freed:
+    moves = [command for command in todo if command.first]
+    rest = [command for command in todo if not command.first]
+    if moves:
+        yield from _checks(todo)
+    # Those that wait are bound to their nodes before these are freed, lest they start elsewhere.
+    yield from _told(rest)
+    if moves:
         yield ""
         yield "# Jobs that move give up their GPUs first; they lose what they did since their last checkpoint."
-        yield from (shlex.join(command.first) for command in freed)
-    for command in todo:
-        yield ""
-        yield f"# {command.placement.told()}"
-        # A colon separates the components of a heterogeneous job; it needs no quotes.
-        yield shlex.join(command.argv)
+        yield "unless_failed 'no running job is stopped'"
+        yield from (shlex.join(command.first) for command in moves)
+        yield from _told(moves)
     stay = [placement for placement in exported.placements if placement.change == "stays"]
     if stay:
         yield ""
@@ -174,6 +181,28 @@ def _lines(exported: Exported, todo: list[Command]) -> Iterator[str]:
         yield ""
         yield "# Not placed:"
         yield from (f"#   {quoted(row.job)}: {one_line(row.reason)}" for row in exported.solution.unplaced)
+    if any(command.slurm_id is not None for command in todo):
+        yield ""
+        yield 'exit "$failed"'
+
+
+def _checks(todo: list[Command]) -> Iterator[str]:
+    """What must still be so before anything is changed, since moves lose work."""
+    yield ""
+    yield "# Nothing is done if the queue has changed: jobs would be stopped in vain."
+    for command in todo:
+        if command.slurm_id is not None and command.argv[0] != "alone":
+            yield shlex.join(["expect", "move" if command.first else "place", *command.argv[1:3]])
+    yield "unless_failed 'nothing is done'"
+
+
+def _told(todo: list[Command]) -> Iterator[str]:
+    """Commands with a comment on each."""
+    for command in todo:
+        yield ""
+        yield f"# {command.placement.told()}"
+        # A colon separates the components of a heterogeneous job; it needs no quotes.
+        yield shlex.join(command.argv)
 
 
 def _row(command: Command) -> dict[str, Any]:
