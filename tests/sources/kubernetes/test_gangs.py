@@ -9,7 +9,6 @@ from tests.sources.kubernetes.build import (
     draft,
     job,
     jobs,
-    nodes,
     pod,
     racks,
     reasons,
