@@ -22,7 +22,7 @@ from crop_cli.solvers.queueing.options import whole_number
 from crop_cli.solvers.queueing.scratch import scratch
 from crop_cli.solvers.queueing.view import View
 
-STEPS, STEPS_PER_JOB = 5000, 10
+STEPS, STEPS_PER_JOB = 20_000, 20
 """Moves that are tried unless told otherwise: so many at least, and so many for each job of the queue."""
 
 HOTTEST, COLDEST = 0.1, 1e-4

@@ -5,9 +5,9 @@ each look like the whole, the parts are solved by themselves, and their answers 
 out (nodes, where there are fewer racks than parts), and jobs in equal numbers. Uplinks above what was dealt out are
 divided by the free GPUs of the parts below them, so that parts never overbook together. A job larger than its part
 waits. Jobs are not split over parts, which the paper proposes for a few clients that want much. If the jobs that must
-run do not fit into their part, the part is solved as if none had to. The paper solves the parts in parallel, each in
-the whole time; here one after another shares it, and a part without an answer by then places nothing: many parts need
-a limit to match.
+run do not fit into their part, the part is solved as if none had to. The
+paper solves the parts in parallel, each in the whole time; here one after another shares it. So that a part has an
+answer by then, its solver starts from a quick greedy placement, which is more than the paper has.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from crop_cli.model.problem import Placement, Problem
 from crop_cli.solvers.contract import Budget, Request
+from crop_cli.solvers.greedy.quick import solve_quickly
 from crop_cli.solvers.queueing.baseline import Queue, whole_queue
 from crop_cli.solvers.queueing.options import whole_number
 from crop_cli.solvers.queueing.view import View
@@ -47,12 +48,14 @@ def place(queue: Queue, view: View, budget: Budget) -> Placement:
         if budget.should_stop:
             break
         share = budget.part(1 / (n_parts - done))
-        answer = solve(part, Request(seed=seed), share, lambda _: None)
+        start = solve_quickly(part, share).placement
+        answer = solve(part, Request(seed=seed, start=start), share, lambda _: None)
         if answer.infeasible:
             optional = replace(part, must_place=np.zeros_like(part.must_place))
-            answer = solve(optional, Request(seed=seed), share, lambda _: None)
+            start = solve_quickly(optional, share).placement
+            answer = solve(optional, Request(seed=seed, start=start), share, lambda _: None)
         view.limited |= answer.stop_reason in ("time_limit", "killed")
-        found.update(answer.placement or {})
+        found.update(answer.placement or start or {})
     return found
 
 
