@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,12 @@ from crop_cli.sources.kubernetes.quantities import QuantityError, quantity
 
 Defects = dict[str, list[Defect]]
 """By file."""
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel = 2
+_SHORT.maxstring = _SHORT.maxother = 100
+"""For messages: YAML's references can make a list whose text would fill the memory."""
 
 
 def raise_defects(defects: Defects) -> None:
@@ -69,7 +76,7 @@ class Fields:
     def refuse(self, key: str, expected: str) -> None:
         """Note that the value of a field cannot be used."""
         value = self.data.get(key)
-        found = "nothing" if value is None else quoted(value if isinstance(value, str) else repr(value))
+        found = "nothing" if value is None else quoted(value if isinstance(value, str) else _SHORT.repr(value))
         self.defects.setdefault(self.file, []).append(Defect(key_path(self.path, key), found, expected))
 
     def child(self, *keys: str) -> Fields:
@@ -97,7 +104,7 @@ class Fields:
                 yield Fields(member, self.file, "", self.defects, level, i)
             elif member is not None:
                 path = f"{level.path}[{i}]"
-                self.defects.setdefault(self.file, []).append(Defect(path, quoted(repr(member)), "an object"))
+                self.defects.setdefault(self.file, []).append(Defect(path, quoted(_SHORT.repr(member)), "an object"))
 
     def text(self, key: str, default: str = "") -> str:
         """A string."""

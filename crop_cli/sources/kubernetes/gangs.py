@@ -211,7 +211,11 @@ def leader_worker_set(thing: Thing) -> Described:
     size = _or(groups.whole("size"), 1)
     worker = template(groups.child("workerTemplate"))
     leader = template(groups.child("leaderTemplate")) if groups.data.get("leaderTemplate") else worker
-    return Described([PodSet(1, leader), PodSet(max(0, size - 1), worker)])
+    exclusive = thing.annotations.get("leaderworkerset.sigs.k8s.io/exclusive-topology", "")
+    if exclusive:
+        unread = (*leader.unread, "exclusive topology (a domain for each group alone; each group is in one domain)")
+        leader = replace(leader, unread=unread)
+    return Described([PodSet(1, leader), PodSet(max(0, size - 1), worker)], topology=Topology(required=exclusive))
 
 
 def pod_group(thing: Thing) -> Described:

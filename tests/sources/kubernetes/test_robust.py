@@ -80,3 +80,12 @@ def test_random_faults(name: str) -> None:
             dress(found, profiles, fabric)
             outcomes.add("valid")
     assert outcomes == {"refused", "valid"}
+
+
+def test_lists_of_lists_by_reference() -> None:
+    """A few lines of YAML that stand for billions of values are refused at once, with a short text."""
+    lines = ["kind: List", "a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12)]
+    with pytest.raises(InputError) as caught:
+        read([Input("f.yaml", "\n".join([*lines, "items: *a11", ""]).encode())])
+    assert len(str(caught.value)) < 10_000

@@ -126,3 +126,14 @@ def test_exclusive_topology() -> None:
     only = jobs(found)["ns/s"]
     assert (only.gpus, only.segment, only.gpus_per_node) == (48, Segment(gpus=16, level="rack"), 8)
     assert any("exclusive topology" in text for text in found.warnings)
+
+
+def test_exclusive_topology_of_groups() -> None:
+    """Each group of a LeaderWorkerSet with exclusive topology is in one domain; that it has it alone is not kept."""
+    group = {"size": 2, "workerTemplate": template(8)}
+    metadata = {"annotations": {"leaderworkerset.sigs.k8s.io/exclusive-topology": "r"}}
+    spec = {"replicas": 2, "leaderWorkerTemplate": group}
+    lws = thing("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "l", spec, metadata=metadata)
+    found = draft(*racks(), lws, levels=LEVELS)
+    assert {name: found_job.within for name, found_job in jobs(found).items()} == {"ns/l-0": "rack", "ns/l-1": "rack"}
+    assert any("exclusive topology" in text for text in found.warnings)
