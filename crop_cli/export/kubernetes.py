@@ -29,8 +29,8 @@ from crop_cli.model.findings import quoted
 from crop_cli.names import plural
 
 HOSTNAME = "kubernetes.io/hostname"
-INDEX = "batch.kubernetes.io/job-completion-index"
-"""Label of the pods of an indexed Job."""
+INDEX_FIELD = r"{.metadata.labels.batch\.kubernetes\.io/job-completion-index}"
+"""Label of the pods of an indexed Job, as JSONPath of kubectl."""
 
 MANAGER = "crop"
 """Field manager of server-side apply."""
@@ -96,17 +96,20 @@ class Pods:
         """A pipeline of shell that prints one pod, as "pod/NAME", if it has no node yet."""
         workload, pending = self.workload, "--field-selector=spec.nodeName="
         find = shlex.join(["kubectl", "get", "pods", *workload.in_namespace, pending])
-        if self.numbered:
-            return f"{find} --selector={workload.selector},{INDEX}={index} --output=name"
-        fields, value = workload.member
+        fields, value = ((INDEX_FIELD,), "") if self.numbered else workload.member
         columns = ["pod/{.metadata.name}", "{.spec.containers[*].resources.limits}", *fields]
         path = "jsonpath={range .items[*]}" + r'{"\t"}'.join(columns) + r'{"\n"}{end}'
-        owns = " || ".join(f'${i} == "{value}"' for i in range(3, len(columns) + 1))
-        test = f"$2 ~ /{_DEVICES.replace('/', '[/]')}/" + (f" && ({owns})" if owns else "")
+        test = f"$2 ~ /{_DEVICES.replace('/', '[/]')}/"
+        if self.numbered:
+            # Pods of a Job that is not indexed are alike.
+            test += f' && ($3 == "{index}" || $3 == "" && ++n == {index + 1})'
+        elif fields:
+            test += " && (" + " || ".join(f'${i} == "{value}"' for i in range(3, len(columns) + 1)) + ")"
         select = f" --selector={workload.selector}" if workload.selector else ""
         awk = shlex.join(["awk", "-F", r"\t", f"{test} {{ print $1 }}"])
         # Pods without an index are alike: each command takes the one of its place in the list.
-        return f"{find}{select} {shlex.quote(f'--output={path}')} | {awk} | sort -V | sed -n {index + 1}p"
+        nth = "" if self.numbered else f" | sort -V | sed -n {index + 1}p"
+        return f"{find}{select} {shlex.quote(f'--output={path}')} | {awk}{nth}"
 
     def commands(self) -> Iterator[str]:
         """Lines of shell: the template's patch, then one for each gated pod."""

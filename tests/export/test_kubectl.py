@@ -39,7 +39,8 @@ def _run(folder: Path, job: str, things: list[dict[str, Any]]) -> dict[str, str]
     return {name: patch["spec"]["nodeSelector"][HOST] for name, patch in cluster.patches.items()}
 
 
-INDEXED = [{"batch.kubernetes.io/job-name": "j", "batch.kubernetes.io/job-completion-index": str(i)} for i in range(2)]
+NAMED = {"batch.kubernetes.io/job-name": "j"}
+INDEXED = [{**NAMED, "batch.kubernetes.io/job-completion-index": str(i)} for i in range(2)]
 GROUPS = [{f"{LWS}/name": "vllm", f"{LWS}/group-index": str(i)} for i in range(2)]
 KUBEFLOW, RAY = {"training.kubeflow.org/job-name": "m"}, {"ray.io/cluster": "r-x7k2"}
 RAY_JOB = {
@@ -58,6 +59,11 @@ def _annotated(name: str) -> dict[str, Any]:
     ("job", "things", "hosts"),
     [
         ("ml/j", [_pod("j-1-x", 4, INDEXED[1]), _pod("j-0-y", 4, INDEXED[0])], {"j-0-y": "a", "j-1-x": "b"}),
+        (
+            "ml/j",
+            [_pod("j-a", 4, NAMED, nodeName="c"), _pod("j-b", 4, NAMED), _pod("j-c", 4, NAMED)],
+            {"j-b": "a", "j-c": "b"},
+        ),
         (
             "ml/m (MPIJob)",
             [_pod("m-launcher", 0, KUBEFLOW), *(_pod(f"m-worker-{i}", 4, KUBEFLOW) for i in (10, 9))],
@@ -92,7 +98,7 @@ def _annotated(name: str) -> dict[str, Any]:
             {"w-0": "a", "w-1": "b"},
         ),
     ],
-    ids=["job", "mpijob", "rest", "leaderworkerset", "rayjob", "podgroup", "workload"],
+    ids=["job", "job-without-index", "mpijob", "rest", "leaderworkerset", "rayjob", "podgroup", "workload"],
 )
 def test_kubectl_sends_each_pod_to_its_node(
     tmp_path: Path, job: str, things: list[dict[str, Any]], hosts: dict[str, str]

@@ -155,7 +155,8 @@ def test_commands_keep_their_arguments_together(tmp_path: Path) -> None:
     assert words[:6] == ["kubectl", "patch", "job", "bert", "--namespace=ml", "--type=strategic"]
     assert json.loads(words[6].removeprefix("--patch=")) == pods.template_patch
     assert len(gated) == 2
-    assert "batch.kubernetes.io/job-name=bert,batch.kubernetes.io/job-completion-index=1" in gated[1]
+    assert "--selector=batch.kubernetes.io/job-name=bert" in gated[1]
+    assert '$3 == "1"' in gated[1]
     assert json.loads(shlex.split(gated[1])[-1].removeprefix("--patch=")) == pods.pod_patch(1)
 
 
