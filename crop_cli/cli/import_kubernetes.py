@@ -50,7 +50,7 @@ def kubernetes(
 
     Other objects may be given, too, in any number of files: Jobs, JobSets,
     Kueue's Workloads and Topology, PodGroups, PyTorchJobs, MPIJobs,
-    TrainJobs, LeaderWorkerSets, HyperNodes, priority classes.
+    TrainJobs, RayJobs, LeaderWorkerSets, HyperNodes, priority classes.
 
     Exit codes: 0 the instance was written; 2 usage; 3 bad input.
     """

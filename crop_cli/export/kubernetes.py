@@ -15,6 +15,7 @@ names one value only; its terms take the place of the template's own.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator
@@ -34,6 +35,9 @@ INDEX_FIELD = r"{.metadata.labels.batch\.kubernetes\.io/job-completion-index}"
 
 MANAGER = "crop"
 """Field manager of server-side apply."""
+
+_KIND = re.compile(r"(?P<node>[a-z0-9][-a-z0-9.]*)/[A-Za-z0-9][-A-Za-z0-9.+_]*")
+"""A node's name with a kind of its GPUs after it."""
 
 _DEVICES = "/(gpu|mig-|i915|xe|gaudi|npu|Ascend|neuron|tpu|mlu|[a-z]px_nps)"
 """Resources that are GPUs, in the limits of a container: pods without any (launchers, Ray's head) are not counted."""
@@ -190,7 +194,8 @@ def _pods(exported: Exported, placement: Placement, workload: Workload, gpus: in
     hosts: dict[str, int] = defaultdict(int)
     for node, count in placement.nodes.items():
         # NODE/KIND is how the importer names each of several kinds of GPUs on a node.
-        hosts[node.partition("/")[0]] += count
+        kind = _KIND.fullmatch(node)
+        hosts[kind["node"] if kind else node] += count
     nodes = [host for host, count in hosts.items() for _ in range(count // gpus)]
     return Pods(placement, workload, gpus, dict(hosts), nodes, _exact(exported, placement, gpus))
 

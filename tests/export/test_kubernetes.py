@@ -136,6 +136,14 @@ def test_kinds_of_gpus_are_on_the_host_of_their_node(tmp_path: Path) -> None:
     assert json.loads(kubernetes_json([pods]))[0]["nodes"] == {"n1": 7}
 
 
+def test_other_names_of_nodes_stay_as_they_are(tmp_path: Path) -> None:
+    """A slash in a name that the importer would not give is a part of it, and stays within its quotes."""
+    name = 'x"; reboot #/ --- $(reboot)'
+    exported = solved.exported(tmp_path, solved.instance([{"name": "a", "gpus": 4}], {name: 4}))
+    (document,) = yaml.safe_load_all(kubernetes_yaml(exported, pods_of(exported)))
+    assert _hosts(document) == [name]
+
+
 def test_jobs_that_move_are_no_documents(tmp_path: Path) -> None:
     """The template of a Job that runs is fixed: applying the file must not fail for it, and the comment says so."""
     away = {"name": "away", "gpus": 8, "placement": {"n1": 4, "n2": 4}, "movable": True, "message_mb": 1e5}
