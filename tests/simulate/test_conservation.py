@@ -13,7 +13,7 @@ from crop_cli.model.trace import TraceJob
 from crop_cli.simulate.run import simulate
 from crop_cli.simulate.settings import Policy, Settings
 from tests.simulate.audit import Auditor
-from tests.simulate.build import STORM, crowded, flat, job, run, stormy, tiny_trace, trace
+from tests.simulate.build import STORM, change, crowded, flat, job, run, stormy, tiny_trace, trace
 
 SOLVERS = ("greedy", "first-fit", "spread", "best-fit-decreasing", "kai")
 
@@ -103,3 +103,13 @@ def test_littles_law_with_failures() -> None:
     assert figures.interruptions > 10
     assert figures.completion is not None
     assert math.isclose(figures.jobs_in_system, 200 / figures.makespan_s * figures.completion.mean, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["config-lp", "columns", "highs"])
+def test_engines_keep_the_books(solver: str) -> None:
+    """Solvers that do more than follow a queue get it in the policy's order, and give places that are right."""
+    jobs, cluster = crowded(1)
+    jobs = [change(member, arrival_s=member.arrival_s / 8) for member in jobs[:9]]
+    settings = Settings(policy=Policy(solver=solver, order="sjf"), until_s=9000.0)
+    auditor = Auditor(jobs, cluster, settings)
+    assert simulate(trace(jobs), cluster, settings, watch=auditor).figures.finished > 3
