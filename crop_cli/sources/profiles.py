@@ -131,18 +131,17 @@ def seconds_on(profile: Profile, gpu_type: str) -> tuple[float, str | None]:
     if name is not None:
         return profile.compute_s[name], None
     speeds = gpu_types()
+    called = "the stand-in for unknown models" if profile.model == ANY else profile.model
     own = measured_type(gpu_type, speeds)
     known = [name for name in profile.compute_s if name in speeds]
     if own is not None and known:
         # The nearest in speed is scaled by least.
         base = min(known, key=lambda name: abs(math.log(speeds[name].tflops / speeds[own].tflops)))
         scale = speeds[base].tflops / speeds[own].tflops
-        text = (
-            f"{profile.model} was not measured on {gpu_type}: {scale:.3g} times its seconds on {base}, by peak speeds"
-        )
+        text = f"{called} was not measured on {gpu_type}: {scale:.3g} times its seconds on {base}, by peak speeds"
         return profile.compute_s[base] * scale, text
     base = min(profile.compute_s, key=lambda name: profile.compute_s[name])
-    return profile.compute_s[base], f"{profile.model} was not measured on {gpu_type}: taken as fast as on {base}"
+    return profile.compute_s[base], f"{called} was not measured on {gpu_type}: taken as fast as on {base}"
 
 
 def measured_type(gpu_type: str, known: dict[str, float] | dict[str, GpuType]) -> str | None:
@@ -219,9 +218,23 @@ def _width(row: dict[str, str]) -> int:
 
 
 def _longest(text: str, names: Iterable[str]) -> str | None:
-    """The longest of some names that a text contains as whole words."""
-    padded = f"-{_plain(text)}-"
-    return max((name for name in names if name != ANY and f"-{_plain(name)}-" in padded), key=len, default=None)
+    """The longest of some names that a text contains as whole words; of equally long ones the first."""
+    known, most = _by_words(tuple(names))
+    words = _plain(text).split("-")
+    runs = ("-".join(words[i:j]) for i in range(len(words)) for j in range(i + 1, min(i + most, len(words)) + 1))
+    found = [known[run] for run in runs if run in known]
+    return max(found)[2] if found else None
+
+
+@lru_cache(maxsize=256)
+def _by_words(names: tuple[str, ...]) -> tuple[dict[str, tuple[int, int, str]], int]:
+    """Names by their words, each with what ranks it, and the most words of one: a text has few runs of words."""
+    known: dict[str, tuple[int, int, str]] = {}
+    for place, name in enumerate(names):
+        words = _plain(name)
+        if name != ANY and words:
+            known[words] = max((len(name), -place, name), known.get(words, (0, 0, "")))
+    return known, max((words.count("-") + 1 for words in known), default=0)
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 from crop_cli.errors import Defect, InputError
 from crop_cli.model.files import shown, unpack, unusable
 from crop_cli.model.findings import quoted
+from crop_cli.names import one
+
+WORKERS, AMOUNT = 1e6, 1e12
+"""Largest whole number (GPUs) and number (seconds, resources) of a cell: those of `crop_cli.model.limits`."""
 
 MOST_DEFECTS = 50
 """Defects of one file that are listed: a wrong file has as many as lines."""
@@ -71,13 +75,20 @@ class Table:
             if missing:
                 found = quoted(", ".join(names))
                 raise InputError(shown(self.file), [Defect("line 1", found, f"columns {', '.join(missing)} too")])
+            twice = [column for column in columns if names.count(column) > 1]
+            if twice:
+                raise InputError(shown(self.file), [Defect("line 1", f"{one(twice)} twice", "each column once")])
+            empty = True
             for cells in reader:
                 if not cells:
                     continue
+                empty = False
                 if len(cells) != len(names):
                     self.note(reader.line_num, f"{len(cells)} cells", f"{len(names)}: {', '.join(names)}")
                     continue
                 yield Row(self, reader.line_num, dict(zip(names, cells, strict=True)))
+            if empty:
+                raise unusable(self.file, "a table without rows", "a row below the names of the columns", "line 1")
         except csv.Error as error:
             self.note(reader.line_num, str(error), "a row of a table")
 
@@ -119,18 +130,21 @@ class Row:
 
     def whole(self, column: str, least: int = 0) -> int:
         """A whole number, also if written as 8.0."""
-        value = self.number(column, least)
+        value = self.number(column, least, WORKERS)
         if value != int(value):
             self.table.note(self.line, quoted(self.cells[column]), f"a whole number of at least {least}", column)
         return int(value)
 
-    def number(self, column: str, least: float = 0.0) -> float:
-        """A finite number."""
+    def number(self, column: str, least: float = 0.0, most: float = AMOUNT) -> float:
+        """A finite number, not above what a file of crop may hold."""
+        text = self.cells[column]
         try:
-            value = float(self.cells[column])
+            # Python would read 1_000 and other scripts' digits.
+            value = float(text) if text.isascii() and "_" not in text else math.nan
         except ValueError:
             value = math.nan
-        if not math.isfinite(value) or value < least:
-            self.table.note(self.line, quoted(self.cells[column]), f"a number of at least {least:g}", column)
+        if not least <= value <= most:
+            at_most = f", at most {most:.0e}" if value > most else ""
+            self.table.note(self.line, quoted(text), f"a number of at least {least:g}{at_most}", column)
             return float(least)
         return value

@@ -221,3 +221,18 @@ def test_a_missing_file_is_an_input_error() -> None:
     """The file is named."""
     with pytest.raises(InputError, match=r"none\.csv"):
         load_profiles("none.csv")
+
+
+def test_the_stand_in_is_called_so_in_words() -> None:
+    """Its name in the table, a star, says nothing to people."""
+    _, text = seconds_on(TABLE.stand_in, "L40S")
+    assert (
+        text
+        == "the stand-in for unknown models was not measured on L40S: 0.862 times its seconds on a100, by peak speeds"
+    )
+
+
+def test_of_names_in_one_text_the_longest_counts_and_of_equally_long_ones_the_first() -> None:
+    """The order of the table decides, not that of the text."""
+    assert measured_type("b2 and a1 and a-1-x", {"a1": 1.0, "b2": 1.0, "a1x": 1.0}) == "a1x"
+    assert measured_type("b2 and a1", {"a1": 1.0, "b2": 1.0}) == "a1"

@@ -94,3 +94,25 @@ def test_a_file_that_is_wrong_throughout_does_not_flood() -> None:
         table.finish()
     assert len(caught.value.defects) == MOST_DEFECTS + 1
     assert "150 more" in str(caught.value)
+
+
+@pytest.mark.parametrize(("cell", "column"), [(b"1_000", "gpus"), ("\u0663".encode(), "gpus"), (b"2000000", "gpus")])
+def test_numbers_that_no_file_of_crop_holds_are_named(cell: bytes, column: str) -> None:
+    """Python's own spellings of numbers and more workers than an instance may have."""
+    table = Table("t.csv")
+    for row in table.rows(b"name,gpus\na," + cell + b"\n", COLUMNS):
+        row.whole(column)
+    with pytest.raises(InputError, match=f"line 2, {column}"):
+        table.finish()
+
+
+def test_a_column_that_stands_twice_is_refused() -> None:
+    """Nobody can tell which of both is meant."""
+    with pytest.raises(InputError, match="line 1: found gpus twice"):
+        rows_of(b"name,gpus,gpus\na,1,5\n")
+
+
+def test_a_table_without_rows_is_refused() -> None:
+    """A download that ended early looks like this."""
+    with pytest.raises(InputError, match="a table without rows"):
+        rows_of(b"name,gpus\n")

@@ -8,6 +8,8 @@ from typing import TypeVar
 
 from crop_cli.errors import UsageError
 from crop_cli.model.instance import Instance, Job
+from crop_cli.model.limits import LIMITS
+from crop_cli.model.trace import TraceJob
 from crop_cli.names import plural
 from crop_cli.sources.draft import Draft, Skipped
 from crop_cli.sources.dress import skipped_text
@@ -19,6 +21,9 @@ T = TypeVar("T")
 
 STAND_IN_TYPE = "A100"
 """GPU type whose seconds a trace without a cluster gets."""
+
+
+LENGTH = LIMITS[TraceJob]["duration_s"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,11 @@ def timed(records: Iterable[Record], maker: Maker, skipped: list[Skipped]) -> It
         if job is None:
             continue
         fastest = min(job.compute_s.values()) if isinstance(job.compute_s, dict) else job.compute_s
-        yield record, job, record.duration_s if record.duration_s is not None else (record.iterations or 0.0) * fastest
+        seconds = record.duration_s if record.duration_s is not None else (record.iterations or 0.0) * fastest
+        if not LENGTH.low <= seconds <= LENGTH.high:
+            skipped.append(Skipped("job", record.name, f"its run time is not {LENGTH.expected}, in seconds"))
+            continue
+        yield record, job, seconds
 
 
 def require_times(reading: Reading) -> None:

@@ -93,7 +93,7 @@ class Reading:
 def merged(readings: dict[str, Reading]) -> Reading:
     """Several files of one source as one trace; with dates on one calendar, without on one clock.
 
-    Names get their file's stem in front where there are several files.
+    Names get their file's stem in front where there are several files, the second of one stem as "stem.2".
     """
     if len(readings) == 1:
         return next(iter(readings.values()))
@@ -101,8 +101,13 @@ def merged(readings: dict[str, Reading]) -> Reading:
     starts = [reading.start for reading in readings.values() if reading.start is not None]
     start = min(starts) if len(starts) == len(readings) else None
     whole = Reading(first.title, first.source, first.licence, start=start)
+    stems: Counter[str] = Counter()
     for number, (file, reading) in enumerate(readings.items(), start=1):
         stem = PurePath(file).name.split(".")[0] or str(number)
+        stems[stem] += 1
+        if stems[stem] > 1:
+            # Files of one name in different folders; a point is in no stem.
+            stem = f"{stem}.{stems[stem]}"
         late = (reading.start - start).total_seconds() if start is not None and reading.start is not None else 0.0
         whole.records += [
             replace(record, name=f"{stem}-{record.name}", arrival_s=record.arrival_s + late)

@@ -27,7 +27,8 @@ def seconds_of(text: str, start: datetime | None, option: str) -> float:
     """
     plain = text.strip()
     try:
-        value = float(plain)
+        # Python would read 1_000, too.
+        value = float(plain.replace("_", "?"))
     except ValueError:
         return _date(plain, start, option)
     if not math.isfinite(value):

@@ -12,7 +12,8 @@ LICENCE = "Apache-2.0"
 MODELS = {"inception3": "inception-v3", "inception4": "inception-v4"}
 """Names of Tiresias that profiles have in another form."""
 
-_COLUMNS = ("job_id", "num_gpu", "submit_time", "model_name", "duration")
+# The steps are not used, but tell this form from that of ElasticFlow.
+_COLUMNS = ("job_id", "num_gpu", "submit_time", "iterations", "model_name", "duration")
 
 
 def read(data: bytes, file: str) -> Reading:

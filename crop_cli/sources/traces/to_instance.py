@@ -70,7 +70,7 @@ def instance_of(reading: Reading, cluster: Instance, profiles: Profiles, choice:
     if defects:
         raise InputError(reading.title, defects)
     counts = {**reading.counts, "jobs running": len(scene.running), "jobs waiting": len(scene.waiting)}
-    return Imported(instance, counts, out, warnings)
+    return Imported(instance, counts, out, [*_outside(reading, scene), *warnings])
 
 
 def _window(reading: Reading, cluster: Instance, maker: Maker, choice: Choice) -> _Scene:
@@ -106,6 +106,15 @@ def _snapshot(reading: Reading, cluster: Instance, maker: Maker, choice: Choice)
         said=[f"{SAID}. The time is {time:g} s of the trace.", *more],
         when=f"at {time:g} s",
     )
+
+
+def _outside(reading: Reading, scene: _Scene) -> list[str]:
+    """A warning where no job was chosen, which a time on another clock would explain."""
+    if scene.running or scene.waiting or not reading.records:
+        return []
+    first, last = reading.records[0].arrival_s, reading.records[-1].arrival_s
+    dates = f", from {reading.start.isoformat(' ')} on" if reading.start is not None else ""
+    return [f"no job runs or waits: the trace's jobs arrive from {first:g} to {last:g} s{dates}"]
 
 
 def _larger(job: Job) -> Skipped:

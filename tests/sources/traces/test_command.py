@@ -164,3 +164,19 @@ def test_what_cannot_be_done_is_said(crop: Run, arguments: tuple[str, ...], code
     assert result.exit_code == code, result.stderr
     assert words in result.stderr
     assert result.stdout == ""
+
+
+def test_a_time_outside_the_trace_is_pointed_at(crop: Run) -> None:
+    """A date of another year makes an instance without jobs, which a warning explains."""
+    result = crop("trace", "philly", "philly.csv", "--cluster", "lingjun.csv", "--at", "2016-01-01", "-o", "i.json")
+    assert result.exit_code == 0
+    assert "crop: warning: no job runs or waits: the trace's jobs arrive from 0 to " in result.stderr
+
+
+def test_jobs_that_run_beyond_all_measure_are_left_out(crop: Run) -> None:
+    """What is written can be read again."""
+    line = "A3C\tc\t-n\t1\t{}\t0\t1\n"
+    Path("g.trace").write_text(line.format(1e-12) + line.format(1e12) + line.format(5), encoding="utf-8")
+    result = crop("trace", "gavel", "g.trace", "-o", "t.json")
+    assert "left out: 1 job (g0): its run time is not a number from 1e-9 to 1e12, in seconds" in result.stderr
+    assert [job.name for job in load_trace("t.json").jobs] == ["g1", "g2"]

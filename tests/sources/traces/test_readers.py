@@ -212,3 +212,17 @@ def test_files_without_dates_are_merged_on_one_clock() -> None:
     reading = merged(parts)
     assert [r.name for r in reading.records[:2]] == ["a-g0", "b-g0"]
     assert len(reading.assumptions) == 2
+
+
+def test_a_file_of_elasticflow_is_none_of_tiresias() -> None:
+    """All but one of the columns are there, under a meaning of their own."""
+    with pytest.raises(InputError, match="columns iterations too"):
+        tiresias.read(excerpt("elasticflow.csv"), "f")
+
+
+def test_files_of_one_name_get_names_of_their_own() -> None:
+    """Jobs of a/t.csv and b/t.csv do not share names."""
+    whole = merged({f: tiresias.read(excerpt("tiresias.csv"), f) for f in ("a/t.csv", "b/t.csv")})
+    names = [record.name for record in whole.records]
+    assert len(set(names)) == len(names)
+    assert {name.split("-")[0] for name in names} == {"t", "t.2"}
