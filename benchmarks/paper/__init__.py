@@ -1,0 +1,1 @@
+"""The evaluation of the CROP paper (IWQoS 2025), as far as its abstract describes it, made reproducible."""
