@@ -5,9 +5,9 @@ each look like the whole, the parts are solved by themselves, and their answers 
 out (nodes, where there are fewer racks than parts), and jobs in equal numbers. Uplinks above what was dealt out are
 divided by the free GPUs of the parts below them, so that parts never overbook together. A job larger than its part
 waits. Jobs are not split over parts, which the paper proposes for a few clients that want much. If the jobs that must
-run do not fit into their part, the part is solved as if none had to. The paper solves the parts in parallel, each in the
-whole time; here one after another shares it. So that a part has an answer by then, its solver starts from a quick greedy
-placement, which is more than the paper has.
+run do not fit into their part, the part is solved as if none had to. The paper solves the parts in parallel, each in
+the whole time; here one after another shares it. So that a part has an answer by then, its solver starts from a quick
+greedy placement, which is more than the paper has.
 """
 
 from __future__ import annotations
