@@ -153,6 +153,10 @@ def topology(
     environment = Environment.current()
     if gpus_per_node is not None and not 1 <= gpus_per_node <= 1024:
         raise UsageError(f"--gpus-per-node: {gpus_per_node} is not a number from 1 to 1024")
+    if gpu_type is not None and not (gpu_type.strip() and gpu_type.isprintable()):
+        raise UsageError(f"--gpu-type: {gpu_type!r} is no name of printable characters")
+    if name is TopologyName.OPENB_NODES and (gpus_per_node is not None or gpu_type is not None):
+        raise UsageError("--gpus-per-node and --gpu-type are for topologies without them: openb-nodes states both")
 
     from crop_cli.model.files import read_bytes, require_writable, write_atomic  # noqa: PLC0415
     from crop_cli.model.io import dump_instance  # noqa: PLC0415

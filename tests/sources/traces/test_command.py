@@ -180,3 +180,22 @@ def test_jobs_that_run_beyond_all_measure_are_left_out(crop: Run) -> None:
     result = crop("trace", "gavel", "g.trace", "-o", "t.json")
     assert "left out: 1 job (g0): its run time is not a number from 1e-9 to 1e12, in seconds" in result.stderr
     assert [job.name for job in load_trace("t.json").jobs] == ["g1", "g2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "options", "words"),
+    [
+        ("lingjun", "lingjun.csv", ("--gpu-type", ""), "is no name of printable characters"),
+        ("lingjun", "lingjun.csv", ("--gpu-type", "a\nb"), "is no name of printable characters"),
+        ("openb-nodes", "openb_nodes.csv", ("--gpus-per-node", "4"), "openb-nodes states both"),
+        ("openb-nodes", "openb_nodes.csv", ("--gpu-type", "T4"), "openb-nodes states both"),
+    ],
+    ids=["empty-type", "broken-type", "gpus-known", "type-known"],
+)
+def test_nodes_that_cannot_be_given_are_refused(
+    crop: Run, name: str, file: str, options: tuple[str, ...], words: str
+) -> None:
+    """One line instead of one per node, and no option without effect."""
+    result = crop("topology", name, file, *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert words in result.stderr
