@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
-import sys
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,6 +9,7 @@ import typer
 from crop_cli.cli import options as opt
 from crop_cli.cli.environment import Environment
 from crop_cli.cli.exit_codes import of_solution
+from crop_cli.cli.outputs import check_outputs
 from crop_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,8 +56,7 @@ def solve(
     from crop_cli.solvers.contract import Budget, Event  # noqa: PLC0415
     from crop_cli.solvers.registry import find  # noqa: PLC0415
 
-    if output is not None:
-        _check_output(output, instance)
+    check_outputs({"-o": output}, [instance])
     api.check_options(time_limit=seconds, gap=fraction, seed=seed, threads=threads)
     find(solver)
     budget = Budget(seconds)
@@ -107,24 +104,6 @@ def solve(
     if failure is not None:
         raise failure
     raise typer.Exit(of_solution(solution, interrupted=budget.interrupted))
-
-
-def _check_output(output: str, instance: str) -> None:
-    """Refuse an output file that could not be written, or that is the input, before any work is done."""
-    from crop_cli.model.files import require_writable  # noqa: PLC0415
-
-    if output != "-" and _is_input(output, instance):
-        raise UsageError(f"-o {output}: that is the instance file")
-    require_writable(output)
-
-
-def _is_input(output: str, instance: str) -> bool:
-    """Whether a path is the regular file that the instance is read from, by name or as standard input."""
-    try:
-        source = os.fstat(sys.stdin.fileno()) if instance == "-" else os.stat(instance)  # noqa: PTH116
-        return stat.S_ISREG(source.st_mode) and os.path.samestat(source, os.stat(output))  # noqa: PTH116
-    except (OSError, ValueError, AttributeError):  # no such file, a closed or replaced standard input
-        return False
 
 
 def _form(form: opt.Format | None, output: str | None, *, json_stream: bool) -> opt.Format:

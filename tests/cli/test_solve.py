@@ -303,7 +303,7 @@ def test_the_instance_is_not_overwritten_when_it_is_standard_input(racks: str) -
         command = [sys.executable, "-m", "crop_cli", "solve", "-", "--solver", "greedy", "-o", racks]
         done = subprocess.run(command, stdin=source, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "that is the instance file" in done.stderr
+    assert "that is an input file" in done.stderr
     assert Path(racks).read_bytes() == before
 
 
