@@ -80,6 +80,7 @@ give_back() {
   local id
   for id in "${!left[@]}"; do
     echo "crop: job $id was requeued and is released where Slurm has room for it" >&2
+    scontrol update JobId="$id" StartTime=now || true
     scontrol release "$id" || true
   done
 }

@@ -77,7 +77,7 @@ def test_nothing_is_stopped_for_a_job_that_slurm_does_not_place(tmp_path: Path) 
 def test_a_requeued_job_is_released_whatever_happens(tmp_path: Path) -> None:
     """A mover whose update is refused does not stay held."""
     said, told = obeyed(tmp_path, _move(tmp_path), MOVING, broken="JobId=1", code=1)
-    assert changes(said) == [BIG, ["requeuehold", "1"], MOVER, ["release", "1"]]
+    assert changes(said) == [BIG, ["requeuehold", "1"], MOVER, ["update", "JobId=1", "StartTime=now"], ["release", "1"]]
     assert "job 1 was requeued and is released" in told
 
 

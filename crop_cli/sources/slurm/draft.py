@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from crop_cli.errors import Defect, InputError
 from crop_cli.model.instance import Node
-from crop_cli.names import plural
+from crop_cli.names import compress, plural
 from crop_cli.sources.draft import Draft, DraftJob
 from crop_cli.sources.slurm import states
 from crop_cli.sources.slurm.eligible import Eligibility
@@ -81,6 +81,12 @@ def read(
     tree = uniform(read_topology(topology) if topology is not None else None, list(found))
     notes.assumptions += tree.assumptions
     notes.warnings += tree.warnings
+    vague = [machine.name for machine in found.values() if machine.node.vague]
+    if vague:
+        notes.warnings.append(
+            f"features and CPUs in use of {plural(len(vague), 'node')} are told by groups, and taken to be alike in "
+            f"each (scontrol show nodes --json tells them): {compress(vague)}"
+        )
     if topology is None:
         notes.assumptions.append("No topology is given: all nodes hang on one switch.")
     resources = common_resources(found, notes)

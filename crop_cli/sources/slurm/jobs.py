@@ -22,13 +22,16 @@ def read_jobs(source: Input) -> list[SlurmJob]:
     content = decoded(source)
     if is_json(content):
         objects = slim_document(source, content, "jobs", JobRow, EXPECTED)
-        return each(source, objects, lambda row: _checked(job_of_json(row)), lambda i, _: f"$.jobs[{i}]")
+        return each(source, objects, lambda row: checked(job_of_json(row)), lambda i, _: f"$.jobs[{i}]")
     rows = text_records(source, content, ("JobId",), EXPECTED)
-    return each(source, rows, lambda row: _checked(job_of_record(row)), lambda _, row: f"line {row.line}")
+    return each(source, rows, lambda row: checked(job_of_record(row)), lambda _, row: f"line {row.line}")
 
 
-def _checked(job: SlurmJob) -> SlurmJob:
+def checked(job: SlurmJob) -> SlurmJob:
     """The job, if its lists of TRES can be read: that is told with the place in the file.
+
+    Its number of nodes is the fewest. Of a job that waits for a range of nodes Slurm shows a guess between both ends
+    (22.05.8 and 24.11.5: NumNodes=3-4 of `-N 2-4`), and the fewest in the TRES only.
 
     Raises
     ------
@@ -40,4 +43,7 @@ def _checked(job: SlurmJob) -> SlurmJob:
             tres.counts(text, name)
     for name in ("cpu", "mem"):
         tres.amount(job.tres_allocated, name)
+    fewest = tres.amount(job.tres, "node")
+    if fewest:
+        job.node_count = min(job.node_count or int(fewest), int(fewest))
     return job

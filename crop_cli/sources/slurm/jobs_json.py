@@ -53,7 +53,7 @@ _FIELDS = [
     "gres_detail", "node_count", "tasks", "tasks_per_node", "sockets_per_node", "cpus", "tres_per_job",
     "tres_per_node", "tres_per_task", "tres_per_socket", "cpus_per_tres", "memory_per_tres", "memory_per_node",
     "memory_per_cpu", "tres_req_str", "tres_alloc_str", "features", "required_nodes", "excluded_nodes", "resv_name",
-    "required_switches", "segment_size", "shared",
+    "required_switches", "segment_size", "shared", "requeue", "batch_flag",
 ]  # fmt: skip
 """Fields of a job that are read."""
 
@@ -128,6 +128,7 @@ def job_of_json(row: dict[str, Any]) -> SlurmJob:
         switches=count(row["required_switches"]) if "required_switches" in row else None,
         segment=count(row.get("segment_size")),
         exclusive="none" in (word.lower() for word in words(row.get("shared"))),
+        requeues=row.get("requeue") is not False and row.get("batch_flag") is not False,
     )
 
 

@@ -72,6 +72,7 @@ def job_of_record(row: Record) -> SlurmJob:
         switches=_count(get("Switches")),
         segment=_count(get("SegmentSize")),
         exclusive=get("OverSubscribe") in ("NO", "EXCLUSIVE"),
+        requeues="0" not in (get("Requeue"), get("BatchFlag")),
     )
 
 

@@ -47,6 +47,9 @@ def read_nodes(source: Input) -> list[SlurmNode]:
 
 
 def _of_text(row: Record) -> SlurmNode:
+    if not row.pairs.keys() & {"Gres", "State"}:
+        # Slurm prints both of every node: the file was cut short.
+        raise KeyError("Gres and State")
     gres, used = row.get("Gres"), row.pairs.get("GresUsed")
     allocated = row.pairs.get("AllocTRES")
     gpus = tres.counts(gres)
@@ -100,7 +103,8 @@ def _of_json(row: dict[str, Any]) -> SlurmNode:
 def _of_sinfo(row: dict[str, Any]) -> list[SlurmNode]:
     """The nodes of a row of `sinfo --json` since 23.11: nodes of one partition that are alike.
 
-    What is in use is given in all for the group, GRES apart: that is each node's own.
+    What is in use is given in all for the group, GRES apart: that is each node's own. Nodes of one group may differ in
+    their features, of which those of one node are told (24.11.5).
     """
     listed = row["nodes"].get("nodes") or []
     names = [name for part in listed for name in expand(part)] if isinstance(listed, list) else expand(listed)
@@ -112,6 +116,8 @@ def _of_sinfo(row: dict[str, Any]) -> list[SlurmNode]:
     reserved = row.get("resource_spec") or {}
     usable = number(memory.get("minimum"))
     shared = tres.shared_gpus(total, used, sum(gpus.values()))
+    features = frozenset(words((row.get("features") or {}).get("active")))
+    mixed = allocated is not None and 0 < allocated < (number(cpus.get("total")) or 0.0)
     partition = text((row.get("partition") or {}).get("name"))
     return [
         SlurmNode(
@@ -125,8 +131,9 @@ def _of_sinfo(row: dict[str, Any]) -> list[SlurmNode]:
             cpus_used=None if allocated is None else allocated / len(names),
             # The amount of memory in use is one node's.
             memory_used_mb=taken,
-            features=frozenset(words((row.get("features") or {}).get("active"))),
+            features=features,
             partitions=(partition,) if partition else (),
+            vague=len(names) > 1 and (mixed or bool(features)),
         )
         for name in names
     ]

@@ -31,6 +31,8 @@ class SlurmNode:
         Allocated to jobs; None: not said.
     features
         Active features.
+    vague
+        Whether features or CPUs in use are told of a group of nodes only.
     """
 
     name: str
@@ -44,6 +46,7 @@ class SlurmNode:
     memory_used_mb: float | None = None
     features: frozenset[str] = frozenset()
     partitions: tuple[str, ...] = ()
+    vague: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,8 @@ class SlurmJob:
         Nodes per segment of topology/block; 0: none.
     exclusive
         Whether it wants whole nodes.
+    requeues
+        Whether it could be requeued: Slurm refuses that to jobs of salloc and srun, and to those with --no-requeue.
     """
 
     key: str
@@ -130,6 +135,7 @@ class SlurmJob:
     switches: int | None = 0
     segment: int = 0
     exclusive: bool = False
+    requeues: bool = True
 
 
 @dataclass(frozen=True, slots=True)

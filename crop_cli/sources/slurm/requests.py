@@ -76,7 +76,9 @@ def shares_of(job: SlurmJob, hosts: tuple[str, ...]) -> dict[str, dict[str, int]
         If the GPUs on each host cannot be told.
     """
     if job.shares is not None:
-        return {host: dict(job.shares[host].gpus) if host in job.shares else {} for host in hosts}
+        if not job.shares.keys() >= set(hosts):
+            raise LeftOutError("runs on nodes of which its details do not tell (is the file cut short?)")
+        return {host: dict(job.shares[host].gpus) for host in hosts}
     per_node = tres.counts(job.per_node)
     if per_node:
         return {host: dict(per_node) for host in hosts}

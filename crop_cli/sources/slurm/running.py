@@ -153,15 +153,17 @@ class Running:
             gpus=sum(gpus.values()),
             resources_per_gpu=demand,
             placement=gpus,
-            movable=self.movable,
+            movable=self.movable and job.requeues,
         )
+        if self.movable and not job.requeues:
+            self.notes.of_jobs["cannot be requeued (salloc, srun, --no-requeue), and so not be moved"] += 1
         asked = _asked(job)
         try:
             place = self.eligibility.place(job, asked.types, len(gpus) if job.required_nodes else 1)
         except LeftOutError:
             return DraftJob(placed, job_text(job))
         allowed = place.nodes.issuperset(gpus)
-        if self.movable:
+        if placed.movable:
             placed = self._confined(job, placed, asked)
             if allowed:
                 demand = placed.resources_per_gpu | self.eligibility.demand(place)

@@ -10,7 +10,7 @@ import pytest
 from crop_cli.errors import InputError, UsageError
 from crop_cli.sources.slurm.draft import Options, read
 from crop_cli.sources.slurm.forms import decoded, document, slim_document
-from crop_cli.sources.slurm.jobs import read_jobs
+from crop_cli.sources.slurm.jobs import checked, read_jobs
 from crop_cli.sources.slurm.jobs_json import JobRow, job_of_json
 from crop_cli.sources.slurm.nodes import read_nodes
 from crop_cli.sources.slurm.records import Input, Share
@@ -78,6 +78,35 @@ def test_bad_requests_are_told_with_their_place(pair: str) -> None:
         read_jobs(file_of(content))
 
 
+def test_a_node_that_was_cut_short_is_told() -> None:
+    """A record that ends before its GPUs and state is no node without GPUs."""
+    with pytest.raises(InputError, match="no Gres and State"):
+        read_nodes(file_of(node("n1") + "NodeName=n2 Arch=x86_64\n   CPUAlloc=0 CPUTo"))
+
+
+@pytest.mark.parametrize(
+    ("names", "features", "allocated", "told"),
+    [
+        (["n1", "n2"], "ib", 0, True),
+        (["n1", "n2"], "", 3, True),
+        (["n1", "n2"], "", 0, False),
+        (["n1", "n2"], "", 64, False),
+        (["n1"], "ib", 3, False),
+    ],
+)
+def test_what_sinfo_tells_of_groups_only(names: list[str], features: str, allocated: int, told: bool) -> None:
+    """Features and CPUs in use of a group of nodes may be wrong for each of them, and that is a warning."""
+    row = {
+        "nodes": {"nodes": names},
+        "node": {"state": ["MIXED"]},
+        "gres": {"total": "gpu:a100:8", "used": "gpu:a100:8(IDX:0-7)"},
+        "features": {"active": features},
+        "cpus": {"allocated": allocated, "total": 32 * len(names), "minimum": 32},
+    }
+    draft = read(file_of(json.dumps({"sinfo": [row]})))
+    assert any("told by groups" in warning for warning in draft.warnings) is told
+
+
 def test_nothing_in_the_system() -> None:
     """No jobs and no reservations are no error; no answer at all is."""
     assert read_jobs(file_of("No jobs in the system\n")) == []
@@ -99,7 +128,7 @@ def test_slim_rows(folder: str) -> None:
     source = given(DATA / folder / "squeue.json")
     content = decoded(source)
     _, rows = document(source, content, ("jobs",), "")
-    assert read_jobs(source) == [job_of_json(row) for row in rows]
+    assert read_jobs(source) == [checked(job_of_json(row)) for row in rows]
     assert len(slim_document(source, content, "jobs", JobRow, "")) == len(rows)
 
 

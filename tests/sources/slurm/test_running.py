@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from crop_cli.sources.draft import Draft
@@ -30,6 +32,36 @@ def test_pinned_and_movable() -> None:
     draft = draft_of(nodes(), jobs, movable=True)
     assert (draft.jobs[0].job.movable, draft.jobs[0].job.gpus_per_node) == (True, 4)
     valid(draft)
+
+
+@pytest.mark.parametrize("pairs", [{"Requeue": "0", "BatchFlag": "1"}, {"Requeue": "1", "BatchFlag": "0"}])
+def test_a_job_that_cannot_be_requeued_stays(pairs: dict[str, str]) -> None:
+    """Jobs of salloc and those with --no-requeue are pinned even if others may move, and that is told."""
+    jobs = running(1, "n1", Requeue="1", BatchFlag="1") + running(2, "n2", **pairs)
+    draft = draft_of(nodes(), jobs, movable=True)
+    assert [made.job.movable for made in draft.jobs] == [True, False]
+    assert "1 job: cannot be requeued (salloc, srun, --no-requeue), and so not be moved." in draft.assumptions
+
+
+def test_a_job_that_cannot_be_requeued_stays_in_json_too() -> None:
+    """Both fields are read, whether or not the release has them."""
+    jobs = [
+        {"job_id": i, "name": "a", "job_state": "RUNNING", "nodes": f"n{i}", "gres_detail": ["gpu:a100:4"], **more}
+        for i, more in enumerate(
+            [{}, {"requeue": True, "batch_flag": True}, {"requeue": False}, {"batch_flag": False}], 1
+        )
+    ]
+    draft = draft_of(nodes(), json.dumps({"jobs": jobs}), movable=True)
+    assert [made.job.movable for made in draft.jobs] == [True, True, False, False]
+
+
+def test_details_that_were_cut_short() -> None:
+    """A job on nodes of which its details do not tell is left out, rather than taken to have no GPUs there."""
+    jobs = running(1, "n[1-2]").replace("     Nodes=n[1-2]", "     Nodes=n1")
+    draft = draft_of(nodes(used="gpu:a100:4(IDX:0-3)"), jobs)
+    assert draft.jobs == []
+    assert "cut short" in reasons(draft)["1"]
+    assert used(draft, "n2")["gpus"] == 4
 
 
 def test_movable_within_its_switch() -> None:

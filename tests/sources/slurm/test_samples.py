@@ -34,8 +34,9 @@ PAIRS = [
     if (folder / nodes).exists() and (folder / jobs).exists()
 ]
 
-EXPLAINED = ("can never be placed", "does not say the state")
-"""Warnings that are right: a job of whole nodes with too few in service; a file that was cut before the states."""
+EXPLAINED = ("can never be placed", "does not say the state", "are told by groups")
+"""Warnings that are right: a job of whole nodes with too few in service; a file that was cut before the states;
+`sinfo --json`, which tells less than other commands."""
 
 
 def drafted(nodes: Path, jobs: Path, **options: bool) -> Draft:

@@ -35,6 +35,7 @@ def job(**pairs: str) -> Job:
     [
         ({"TresPerNode": "gres/gpu:4", "NumNodes": "2-2"}, 8, 4),
         ({"TresPerNode": "gres:gpu:2", "NumNodes": "3-8"}, 6, 2),
+        ({"TresPerNode": "gres/gpu:2", "NumNodes": "3-4", "ReqTRES": "cpu=1,mem=4M,node=2,billing=1"}, 4, 2),
         ({"TresPerNode": "gres/gpu:a100:4"}, 4, 4),
         ({"TresPerNode": "", "TresPerJob": "gres/gpu:6", "NumNodes": "2"}, 6, None),
         ({"TresPerNode": "gres/gpu:4", "TresPerJob": "gres/gpu:8", "NumNodes": "1"}, 8, 4),
@@ -43,7 +44,18 @@ def job(**pairs: str) -> Job:
         ({"TresPerNode": "", "TresPerSocket": "gres:gpu:1", "Socks/Node": "2", "NumNodes": "2-2"}, 4, 2),
         ({"TresPerNode": "", "ReqTRES": "cpu=4,node=1,gres/gpu=3"}, 3, None),
     ],
-    ids=["per-node", "range", "typed", "per-job", "both", "per-task", "tasks-per-node", "per-socket", "in-all"],
+    ids=[
+        "per-node",
+        "range",
+        "guess",
+        "typed",
+        "per-job",
+        "both",
+        "per-task",
+        "tasks-per-node",
+        "per-socket",
+        "in-all",
+    ],
 )
 def test_gpus(pairs: dict[str, str], gpus: int, per_node: int | None) -> None:
     """GPUs in all and per node follow from whichever way they are asked for."""
