@@ -50,6 +50,8 @@ def instance_of(reading: Reading, cluster: Instance, profiles: Profiles, choice:
     out = left_out(reading, [*reading.skipped, *scene.skipped, *maker.skipped])
     names = {job.name for job in [*scene.running, *scene.waiting]}
     own = [f"{plural(len(cluster.jobs), 'job')} of the cluster's own file left out."] if cluster.jobs else []
+    # What is assumed there speaks of those jobs, too.
+    of_file = "The cluster's own file: " if cluster.jobs else ""
     instance = msgspec.structs.replace(
         cluster,
         name=f"{cluster.name or 'cluster'}-{reading.title}",
@@ -57,8 +59,8 @@ def instance_of(reading: Reading, cluster: Instance, profiles: Profiles, choice:
         source=_joined(cluster.source, reading.source),
         licence=_joined(cluster.licence, reading.licence),
         assumptions=[
-            *cluster.assumptions,
             *own,
+            *(f"{of_file}{text}" for text in cluster.assumptions),
             *reading.assumptions,
             *scene.said,
             *assumed([record for record in reading.records if record.name in names], cluster, profiles, choice),

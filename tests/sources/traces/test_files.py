@@ -170,8 +170,8 @@ def test_the_cluster_keeps_all_but_its_jobs() -> None:
     assert made.instance.cluster == place.cluster
     assert (made.instance.name, made.instance.source, made.instance.licence) == ("c-t", "here; there", "CC0-1.0; MIT")
     assert made.instance.assumptions[:2] == [
-        "The cluster was made up.",
         "1 job of the cluster's own file left out.",
+        "The cluster's own file: The cluster was made up.",
     ]
     assert "Left out: 1 job (x): was broken." in made.instance.assumptions
 
