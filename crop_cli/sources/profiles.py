@@ -174,6 +174,8 @@ def _add(
     for column, text in (("model", model), ("gpu_type", gpu)):
         if not _plain(text) and text != ANY:
             defects.append(Defect(f"line {number}, {column}", quoted(row[column]), "a name with a letter or digit"))
+    if batch and not re.fullmatch("[1-9][0-9]{0,11}", batch):
+        defects.append(Defect(f"line {number}, batch", quoted(batch), "a whole number above 0, or nothing"))
     limits = LIMITS[Job]
     values = {}
     for column in ("compute_s", "message_mb", "overlap"):

@@ -236,3 +236,10 @@ def test_of_names_in_one_text_the_longest_counts_and_of_equally_long_ones_the_fi
     """The order of the table decides, not that of the text."""
     assert measured_type("b2 and a1 and a-1-x", {"a1": 1.0, "b2": 1.0, "a1x": 1.0}) == "a1x"
     assert measured_type("b2 and a1", {"a1": 1.0, "b2": 1.0}) == "a1"
+
+
+@pytest.mark.parametrize("batch", ["0", "-4", "1.5", "x", "1_0", "9" * 13])
+def test_a_batch_is_a_whole_number_above_zero(tmp_path: Path, batch: str) -> None:
+    """The nearest batch is looked for by ratio, which none of these has."""
+    (defect,) = defects_of(table_of(tmp_path, f"m,a100,{batch},1,1,allreduce,0,here"))
+    assert (defect.path, defect.expected) == ("line 2, batch", "a whole number above 0, or nothing")

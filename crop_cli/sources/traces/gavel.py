@@ -61,5 +61,5 @@ def _add(reading: Reading, row: Row, index: int) -> None:
     if gpus == 0 or steps == 0:
         reading.skipped.append(Skipped("job", name, "asks for no GPU" if gpus == 0 else "has no steps to do"))
     elif found is not None:
-        batch = float(found["batch"]) if found["batch"] else None
+        batch = (float(found["batch"]) or None) if found["batch"] else None
         reading.records.append(Record(name, gpus, arrival, iterations=steps / gpus, model=found["model"], batch=batch))

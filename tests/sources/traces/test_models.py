@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crop_cli.sources.profiles import Profile, Profiles, load_profiles
+from crop_cli.sources.traces import gavel
 from crop_cli.sources.traces.models import Maker
 from crop_cli.sources.traces.reading import Record
 
@@ -117,3 +118,11 @@ def test_pods_of_several_gpus_are_within_a_node() -> None:
     made = Maker(TABLE, 0, ["A100"], level="host", resources=set())
     within = [made.job(record(gpus=gpus, one_node=True)).within for gpus in (1, 2)]  # type: ignore[union-attr]
     assert within == [None, "host"]
+
+
+def test_a_batch_of_no_samples_is_none() -> None:
+    """The trace is read as if it named no batch."""
+    reading = gavel.read(b"ResNet-50 (batch size 0)\tc\t-n\t1\t5\t0\t1\n", "f")
+    (found,) = reading.records
+    assert found.batch is None
+    assert maker("V100").job(found) is not None
