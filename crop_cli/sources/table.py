@@ -54,10 +54,12 @@ class Table:
     file: str
     defects: list[Defect] = field(default_factory=list)
 
-    def rows(self, data: bytes, columns: Sequence[str], *, header: bool = True, delimiter: str = ",") -> Iterator[Row]:
+    def rows(
+        self, data: bytes, columns: Sequence[str], *, header: bool = True, delimiter: str = ",", some: bool = False
+    ) -> Iterator[Row]:
         """Rows of a CSV file that has at least these columns, in any order; without a header, exactly these.
 
-        Rows with too few or too many cells are noted and left out.
+        Rows with too few or too many cells are noted and left out. With `some`, a table without rows is none.
 
         Raises
         ------
@@ -87,7 +89,7 @@ class Table:
                     self.note(reader.line_num, f"{len(cells)} cells", f"{len(names)}: {', '.join(names)}")
                     continue
                 yield Row(self, reader.line_num, dict(zip(names, cells, strict=True)))
-            if empty:
+            if empty and some:
                 raise unusable(self.file, "a table without rows", "a row below the names of the columns", "line 1")
         except csv.Error as error:
             self.note(reader.line_num, str(error), "a row of a table")

@@ -24,7 +24,7 @@ def read(data: bytes, file: str, kind: NodeKind) -> Draft:
     table = Table(file)
     hosts: dict[str, tuple[str, str]] = {}
     core_of: dict[str, str] = {}
-    for row in table.rows(data, COLUMNS):
+    for row in table.rows(data, COLUMNS, some=True):
         host, core, pod, rack = (row.text(column) for column in COLUMNS)
         if host in hosts:
             table.note(row.line, host, "a host that no other line has", "ip")

@@ -27,7 +27,7 @@ def read(data: bytes, file: str, kind: NodeKind) -> Draft:
     nodes: dict[str, Node] = {}
     skipped: list[Skipped] = []
     seen: dict[str, int] = {}
-    for row in table.rows(data, COLUMNS):
+    for row in table.rows(data, COLUMNS, some=True):
         name, gpus = row.text("sn"), row.whole("gpu")
         cores, mebibytes = row.number("cpu_milli"), row.number("memory_mib")
         if seen.setdefault(name, row.line) != row.line:

@@ -31,7 +31,7 @@ def read(data: bytes, file: str, kind: NodeKind) -> Draft:
     ports: Counter[tuple[str, str]] = Counter()
     gbps: dict[str, float] = defaultdict(float)
     cables = nx.Graph()
-    for row in table.rows(data, COLUMNS):
+    for row in table.rows(data, COLUMNS, some=True):
         server, leaf, speed = row.text("server"), row.text("leaf_switch"), row.number("port_gbps", 1)
         cables.add_edge(("server", server), ("leaf", leaf))
         ports[server, leaf] += 1

@@ -33,7 +33,7 @@ def read(data: bytes, file: str) -> Reading:
     reading = Reading("openb", SOURCE, LICENCE)
     seen: dict[str, int] = {}
     timed = False
-    for row in table.rows(data, _COLUMNS):
+    for row in table.rows(data, _COLUMNS, some=True):
         name = row.text("name")
         if seen.setdefault(name, row.line) != row.line:
             table.note(row.line, f"{name}, as in line {seen[name]}", "a name that no other pod has", "name")

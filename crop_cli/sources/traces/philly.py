@@ -29,7 +29,7 @@ def read(data: bytes, file: str) -> Reading:
     table = Table(file)
     reading = Reading("philly", SOURCE, LICENCE)
     found: list[tuple[datetime, int, float, int, str]] = []
-    for index, row in enumerate(table.rows(data, ("timestamp", "duration", "num_gpus", "cluster"))):
+    for index, row in enumerate(table.rows(data, ("timestamp", "duration", "num_gpus", "cluster"), some=True)):
         text = row.text("timestamp")
         try:
             arrived = datetime.fromisoformat(text)
