@@ -114,7 +114,7 @@ move() { # ID NAME NODES GPUS_PER_NODE NODELIST
 # A job of the queue with different numbers of GPUs on its nodes: only a heterogeneous job can have that, so it is
 # submitted again as one with its script, without those of its directives that say what it needs, and then cancelled.
 resubmit() { # ID NAME COMPONENT [: COMPONENT]...
-  local id=$1 name=$2 uid script made option value user home shell
+  local id=$1 name=$2 uid script made option value user home shell asks
   local -a same=(--job-name="$2") clean=()
   ready "$id" "$name" || return 0
   shift 2
@@ -138,11 +138,15 @@ resubmit() { # ID NAME COMPONENT [: COMPONENT]...
     value=$(scontrol show job "$id" | sed -n "s|^   ${option##*:}=||p" | tail -n 1) || true
     case $value in '' | '(null)') ;; *) same+=("--${option%%:*}=$value") ;; esac
   done
+  asks='-[NnGw]|--(nodes|ntasks|gpus|gres|nodelist)[^[:space:]]*'
+  # Cores and memory of a GPU exclude other requests for cores and memory.
+  [[ $* != *--cpus-per-gpu=* ]] || asks+='|-c|--cpus-per-(task|gpu)[^[:space:]]*'
+  [[ $* != *--mem-per-gpu=* ]] || asks+='|--mem(-per-(cpu|gpu))?([=[:space:]]|$)'
   script=$(mktemp -d)
   if ! scontrol write batch_script "$id" "$script/all" >/dev/null; then
     alone "$id" "$name" "it has no batch script"
-  elif grep -avE '^#SBATCH.*[[:space:]](-[NnGw]|--(nodes|ntasks|gpus|gres|nodelist)[^[:space:]]*)' "$script/all" \
-    >"$script/job" && made=$("${clean[@]}" sbatch --parsable "${same[@]}" "$@" "$script/job"); then
+  elif grep -avE "^#SBATCH.*[[:space:]]($asks)" "$script/all" >"$script/job" &&
+    made=$("${clean[@]}" sbatch --parsable "${same[@]}" "$@" "$script/job"); then
     echo "crop: job $id ($name) is now the heterogeneous job ${made%%;*}" >&2
     scancel "$id" || trouble "$id" "$name" "it is not cancelled, and would run twice"
   else

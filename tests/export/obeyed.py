@@ -11,8 +11,17 @@ from typing import Any
 from crop_cli.export.placed import Exported
 from crop_cli.export.slurm import DEFAULT_SCRIPT, commands, slurm_script
 
-STAND_IN = """#!/usr/bin/env python3
+STAND_IN = '''#!/usr/bin/env python3
 import json, os, sys
+SUBMITTED = """#!/bin/sh
+#SBATCH -N2
+#SBATCH --gpus=13
+#SBATCH --mem=4G
+#SBATCH -p x -c 2
+#SBATCH --mem-bind=local
+#SBATCH --comment=kept
+train
+"""
 name, arguments = os.path.basename(sys.argv[0]), sys.argv[1:]
 with open(os.environ["SAID"], "a") as file:
     file.write(json.dumps([name, *arguments]) + "\\n")
@@ -26,13 +35,13 @@ if arguments[:3] == ["--oneliner", "show", "job"]:
 if arguments[:2] == ["show", "job"]:
     print(json.loads(os.environ["QUEUE"])[arguments[2]]["lines"])
 if arguments[:2] == ["write", "batch_script"]:
-    open(arguments[3], "w").write("#!/bin/sh\\n#SBATCH -N2\\n#SBATCH --gpus=13\\n#SBATCH --comment=kept\\ntrain\\n")
+    open(arguments[3], "w").write(SUBMITTED)
 if name == "sbatch" and os.path.isfile(arguments[-1]):
     print(99)
     with open(os.environ["SAID"], "a") as file:
         file.write(json.dumps(["script", open(arguments[-1]).read()]) + "\\n")
 sys.exit(f" {os.environ['BROKEN']} " in f" {' '.join(arguments)} ")
-"""
+'''
 
 
 def obeyed(

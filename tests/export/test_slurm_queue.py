@@ -92,9 +92,18 @@ def test_one_refused_update_does_not_keep_others_waiting(tmp_path: Path) -> None
 ODD = {"a": 8, "b": 5}
 
 
-def _resubmitted(tmp_path: Path, as_user: int, name: str = "odd") -> tuple[list[list[str]], str]:
+KEPT = "#SBATCH --mem=4G\n#SBATCH -p x -c 2\n"
+REST = "#SBATCH --mem-bind=local\n#SBATCH --comment=kept\ntrain\n"
+
+
+def _resubmitted(
+    tmp_path: Path, as_user: int, name: str = "odd", needs: dict[str, float] | None = None
+) -> tuple[list[list[str]], str]:
     """What an uneven split of a job of user 1234 becomes for another user."""
-    made = script(solved.exported(tmp_path, solved.instance([job(f"17-{name}", 13)], ODD)))
+    data = solved.instance([job(f"17-{name}", 13, resources_per_gpu=needs or {})], ODD)
+    for node in data["cluster"]["nodes"]:
+        node["resources"] = {"cpu": 64, "memory_gib": 64}
+    made = script(solved.exported(tmp_path, data))
     lines = "   StdErr=/logs/x y.err\n   StdIn=/dev/null\n   StdOut=/logs/17.out"
     made = made.replace("$EUID", str(as_user)).replace("EUID", str(as_user)).replace("env -i", "env")
     return obeyed(tmp_path, made, {"17": queued(name, lines=lines)})
@@ -112,9 +121,15 @@ def test_an_uneven_split_of_a_queued_job_is_submitted_for_its_user(tmp_path: Pat
         "--parsable", f"--job-name={name}", *user, *same, "--nodes=1", "--nodelist=a", "--gpus-per-node=8", ":",
         "--nodes=1", "--nodelist=b", "--gpus-per-node=5",
     ]  # fmt: skip
-    assert ["script", "#!/bin/sh\n#SBATCH --comment=kept\ntrain\n"] in said
+    assert ["script", f"#!/bin/sh\n{KEPT}{REST}"] in said
     assert said[-1] == ["scancel", "17"]
     assert "is now the heterogeneous job 99" in told
+
+
+def test_cores_and_memory_of_a_gpu_replace_those_of_the_script(tmp_path: Path) -> None:
+    """Slurm takes no --mem with --mem-per-gpu, and no --cpus-per-task with --cpus-per-gpu."""
+    said, _ = _resubmitted(tmp_path, 1234, needs={"cpu": 2, "memory_gib": 1})
+    assert ["script", f"#!/bin/sh\n{REST}"] in said
 
 
 def test_a_job_is_not_submitted_as_another_user(tmp_path: Path) -> None:
