@@ -141,6 +141,7 @@ def _jobs(queue: Sequence[SlurmJob], running: Running, options: Options, resourc
         options.include_held,
         options.array_tasks,
         tasks,
+        any(machine.node.memory_used_mb for machine in running.machines.values()),
     )
     waiting: list[DraftJob] = []
     for job, (state, reason) in kinds:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from crop_cli.sources.draft import DraftJob
 from crop_cli.sources.slurm.eligible import Eligibility, Place
 from crop_cli.sources.slurm.notes import Notes
 from crop_cli.sources.slurm.records import SlurmJob
-from crop_cli.sources.slurm.requests import LeftOutError, Request, request
+from crop_cli.sources.slurm.requests import MEBI_PER_GIBI, LeftOutError, Request, request
 from crop_cli.sources.slurm.states import HELD, STARTS_LATER
 
 
@@ -31,6 +33,9 @@ class Waiting:
         Most tasks of one array.
     running_tasks
         Tasks of each array that run, by its job id.
+    memory_managed
+        Whether Slurm gives out memory (SelectTypeParameters with Memory). Then a job that asks for none gets all of its
+        nodes (22.05.8: such a job waits for a node of which no memory is in use).
     """
 
     eligibility: Eligibility
@@ -40,6 +45,7 @@ class Waiting:
     include_held: bool
     array_tasks: int
     running_tasks: Counter[str]
+    memory_managed: bool
 
     def jobs(self, job: SlurmJob) -> Iterator[DraftJob]:
         """The job, or those tasks of an array that could start; why not, if it is left out."""
@@ -49,6 +55,8 @@ class Waiting:
             place = self.eligibility.place(job, asked.types, job.node_count if job.required_nodes else 1)
             if job.exclusive:
                 asked = self._whole_nodes(job, asked, place)
+            if self.memory_managed and not asked.memory_gib:
+                asked = self._all_memory(job, asked, place)
         except LeftOutError as error:
             self.notes.skip("job" if job.waiting_tasks is None else "array", job.key, str(error))
             return
@@ -89,6 +97,15 @@ class Waiting:
         memory = asked.memory_gib * asked.gpus / (nodes * gpus)
         self.notes.of_jobs["asks for whole nodes: all of their GPUs and CPUs"] += 1
         return Request(nodes * gpus, gpus, asked.types, cpus / gpus, memory)
+
+    def _all_memory(self, job: SlurmJob, asked: Request, place: Place) -> Request:
+        """The memory of whole nodes, of the smallest ones in question, for a job that asks for none."""
+        each = asked.per_node or -(-asked.gpus // max(1, job.node_count))
+        least = min((self.eligibility.machines[name].node.memory_mb or 0.0) for name in place.nodes)
+        self.notes.of_jobs["asks for no memory, and so gets all that its nodes have"] += 1
+        # Rounded down: all GPUs of a node together must not need more than it has.
+        gib = math.floor(least / MEBI_PER_GIBI / each * 1e6) / 1e6
+        return dataclasses.replace(asked, memory_gib=gib)
 
     def _keys(self, job: SlurmJob) -> Iterator[str]:
         """squeue's name of the job, or of each task of an array that may run now."""

@@ -116,6 +116,26 @@ def test_include_held(pairs: dict[str, str]) -> None:
     assert len(draft_of(nodes(), waiting(1, **pairs), include_held=True).jobs) == 1
 
 
+@pytest.mark.parametrize(
+    ("pairs", "memory"),
+    [
+        ({"NumNodes": "1"}, 25),
+        ({"NumNodes": "2", "TresPerNode": "gres/gpu:2"}, 50),
+        ({"NumNodes": "2", "TresPerNode": "", "TresPerJob": "gres/gpu:6"}, 33.333333),
+        ({"NumNodes": "1", "OverSubscribe": "NO"}, 25),
+        ({"MinMemoryNode": "8G"}, 2),
+    ],
+)
+def test_no_request_for_memory_is_one_for_all_where_slurm_gives_it_out(pairs: dict[str, str], memory: float) -> None:
+    """Memory that is in use on some node shows that Slurm counts it; else a job that asks for none needs none."""
+    jobs = waiting(1, **pairs)
+    draft = draft_of(nodes(3) + node("n4", AllocMem="4096"), jobs)
+    assert only(draft).job.resources_per_gpu["memory_gib"] == memory
+    assert any("gets all that its nodes have" in text for text in draft.assumptions) is ("MinMemoryNode" not in pairs)
+    if "MinMemoryNode" not in pairs:
+        assert "memory_gib" not in only(draft_of(nodes(), jobs)).job.resources_per_gpu
+
+
 def test_one_switch() -> None:
     """--switches=1 is within the lowest switches; more of them, or no topology, cannot be kept, and that is said."""
     assert job(Switches="1@00:05:00").within == "rack"
