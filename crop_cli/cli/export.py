@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -171,10 +170,10 @@ def _write_model(instance: str, output: str, text: Callable[[Program, str], str]
 
 
 def _write(output: str, text: str) -> None:
-    from crop_cli.model.files import write_atomic  # noqa: PLC0415
+    from crop_cli.model.files import write_packed  # noqa: PLC0415
 
     data = text.encode()
     if output == "-":
         Environment.current().out_bytes(data)
         return
-    write_atomic(output, gzip.compress(data, compresslevel=6, mtime=0) if output.endswith(".gz") else data)
+    write_packed(output, data)

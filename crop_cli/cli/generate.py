@@ -65,7 +65,8 @@ def generate(
     if family is None:
         raise UsageError("which family? `crop generate --list` shows them")
 
-    from crop_cli.model.io import dump_instance, require_writable, write_atomic  # noqa: PLC0415
+    from crop_cli.model.files import write_packed  # noqa: PLC0415
+    from crop_cli.model.io import dump_instance, require_writable  # noqa: PLC0415
     from crop_cli.sources.fabric import load_fabric  # noqa: PLC0415
     from crop_cli.sources.generate.registry import generate as make  # noqa: PLC0415
     from crop_cli.sources.profiles import load_profiles  # noqa: PLC0415
@@ -85,7 +86,7 @@ def generate(
     if output == "-":
         environment.out_bytes(document)
     else:
-        write_atomic(output, document)
+        write_packed(output, document)
     if not quiet:
         _report(environment, made)
 

@@ -56,8 +56,8 @@ def kubernetes(
     """
     environment = Environment.current()
 
-    from crop_cli.model.files import read_bytes, require_writable, shown  # noqa: PLC0415 (--help must be quick)
-    from crop_cli.model.io import dump_instance, write_atomic  # noqa: PLC0415
+    from crop_cli.model.files import read_bytes, require_writable, shown, write_packed  # noqa: PLC0415
+    from crop_cli.model.io import dump_instance  # noqa: PLC0415
     from crop_cli.sources.dress import dress  # noqa: PLC0415
     from crop_cli.sources.fabric import DEFAULT, load_fabric  # noqa: PLC0415
     from crop_cli.sources.kubernetes.documents import Input  # noqa: PLC0415
@@ -77,7 +77,7 @@ def kubernetes(
     if output is None or output == "-":
         environment.out_bytes(document)
     else:
-        write_atomic(output, document)
+        write_packed(output, document)
     if quiet:
         return
     for text, count in imported.counts.items():

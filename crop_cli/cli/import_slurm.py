@@ -88,8 +88,8 @@ def slurm(
 
     Exit codes: 0 the instance was written; 2 usage; 3 bad input.
     """
-    from crop_cli.model.files import require_writable  # noqa: PLC0415 (--help must not load numpy)
-    from crop_cli.model.io import dump_instance, write_atomic  # noqa: PLC0415
+    from crop_cli.model.files import require_writable, write_packed  # noqa: PLC0415
+    from crop_cli.model.io import dump_instance  # noqa: PLC0415
     from crop_cli.sources.dress import dress  # noqa: PLC0415
     from crop_cli.sources.fabric import load_fabric  # noqa: PLC0415
     from crop_cli.sources.profiles import load_profiles  # noqa: PLC0415
@@ -107,7 +107,7 @@ def slurm(
     if output == "-":
         environment.out_bytes(document)
     else:
-        write_atomic(output, document)
+        write_packed(output, document)
     if not quiet:
         _report(environment, imported)
 

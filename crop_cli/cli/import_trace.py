@@ -95,7 +95,7 @@ def trace(
     if [*files, cluster, profile].count("-") > 1:
         raise UsageError("only one file can be standard input")
 
-    from crop_cli.model.files import require_writable, write_atomic  # noqa: PLC0415 (--help must not load numpy)
+    from crop_cli.model.files import require_writable, write_packed  # noqa: PLC0415 (--help must not load numpy)
     from crop_cli.model.io import dump_instance  # noqa: PLC0415
     from crop_cli.model.trace import trace_bytes  # noqa: PLC0415
     from crop_cli.sources.profiles import load_profiles  # noqa: PLC0415
@@ -117,11 +117,11 @@ def trace(
     place = None if cluster is None else load_cluster(cluster, profiles, fabric)
     if place is None or (choice.at is None and choice.window is None):
         made = trace_of(reading, place, profiles, choice)
-        write_atomic(output, trace_bytes(made.trace))
+        write_packed(output, trace_bytes(made.trace))
         counts, skipped, said, warnings = made.counts, made.skipped, made.trace.assumptions, made.warnings
     else:
         result = instance_of(reading, place, profiles, choice)
-        write_atomic(output, dump_instance(result.instance))
+        write_packed(output, dump_instance(result.instance))
         counts, skipped, said, warnings = result.counts, result.skipped, result.instance.assumptions, result.warnings
     if not quiet:
         report(environment, counts, skipped, said, warnings)
@@ -158,7 +158,7 @@ def topology(
     if name is TopologyName.OPENB_NODES and (gpus_per_node is not None or gpu_type is not None):
         raise UsageError("--gpus-per-node and --gpu-type are for topologies without them: openb-nodes states both")
 
-    from crop_cli.model.files import read_bytes, require_writable, write_atomic  # noqa: PLC0415
+    from crop_cli.model.files import read_bytes, require_writable, write_packed  # noqa: PLC0415
     from crop_cli.model.io import dump_instance  # noqa: PLC0415
     from crop_cli.sources.dress import dress  # noqa: PLC0415
     from crop_cli.sources.fabric import DEFAULT, load_fabric  # noqa: PLC0415
@@ -170,7 +170,7 @@ def topology(
     wires = load_fabric(fabric or DEFAULT)
     draft = READERS[name.value](read_bytes(file), file, NodeKind(gpus_per_node, gpu_type))
     made = dress(draft, load_profiles(), wires)
-    write_atomic(output, dump_instance(made.instance))
+    write_packed(output, dump_instance(made.instance))
     if not quiet:
         report(environment, made.counts, made.skipped, made.instance.assumptions, made.warnings)
 

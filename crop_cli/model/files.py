@@ -112,6 +112,17 @@ def write_atomic(path: str | Path, data: bytes) -> None:
         raise _unwritable(path, error) from None
 
 
+def write_packed(path: str | Path, data: bytes) -> None:
+    """`write_atomic`, packed with gzip where the name ends in .gz; equal data give equal files.
+
+    Raises
+    ------
+    UsageError, OSError
+        As `write_atomic`.
+    """
+    write_atomic(path, gzip.compress(data, compresslevel=6, mtime=0) if str(path).endswith(".gz") else data)
+
+
 def require_writable(path: str | Path) -> None:
     """Refuse early, before work is done for it, what `write_atomic` could not write for lack of a folder or permission.
 
