@@ -7,6 +7,7 @@ from functools import cache
 
 import msgspec
 
+from benchmarks.paper import large_first
 from benchmarks.paper.clusters import cluster_of
 from benchmarks.paper.journal import Row
 from benchmarks.paper.loads import DATA, prepared
@@ -22,14 +23,23 @@ from crop_cli.sources.generate.distributions import FAULTS_PER_DAY
 CROP = "greedy"
 """In simulations the greedy with its quick effort, which is what `crop simulate` takes."""
 
+OWN = (CROP, large_first.NAME)
+
 WHOLE_QUEUE = ("anneal", "pop", "contiguous")
 """Baselines that see the whole window; too slow for thousands of rounds, they take part in (a) only."""
 
 RULES = tuple(name for name in registry.baselines() if name not in WHOLE_QUEUE)
 
+SOME_RULES = ("best-fit-decreasing", "fgd", "hived", "kueue-best-fit", "slurm-tree", "tiresias")
+"""Those that do best elsewhere; on the largest clusters only they take part, and only they react to abnormal nodes by
+excluding them, too."""
+
 FAULTS_IN_SPAN = 30.0
 """Faults are sped up so that so many are expected while jobs arrive; repairs and quarantine are sped up alike, so that
 the same share of node time is lost as at the measured rates."""
+
+JOBS = 1000
+"""Of a trace, drawn at random; on 2,048 GPUs more."""
 
 WATCHED = 400
 """Servers of the fault trace."""
@@ -51,7 +61,7 @@ class Configuration:
     load: float
     weather: str = "healthy"
     seed: int = 0
-    jobs: int = 1000
+    jobs: int = JOBS
 
     @property
     def name(self) -> str:
@@ -92,7 +102,7 @@ def configurations(*, quick: bool = False) -> list[Configuration]:
     philly = replace(BASE, trace="philly")
     healthy = [
         *(replace(trace, load=load) for trace in (BASE, philly) for load in (1.3, 1.0, 0.7)),
-        *(replace(trace, gbps=400, load=load) for trace in (BASE, philly) for load in (1.3, 1.0)),
+        *(replace(trace, gbps=400) for trace in (BASE, philly)),
         *(replace(trace, topology="rail", nodes=128) for trace in (BASE, philly)),
         replace(BASE, trace="elasticflow"),
     ]
@@ -111,13 +121,13 @@ def configurations(*, quick: bool = False) -> list[Configuration]:
 
 def tasks(configuration: Configuration) -> list[Task]:
     """Every policy with every reaction that makes a difference."""
-    own: list[Reaction] = ["aware"]
-    others: list[Reaction] = ["ignorant"]
-    if configuration.weather != "healthy":
-        own, others = ["aware", "ignorant"], ["ignorant", "exclude"]
+    healthy = configuration.weather == "healthy"
+    own: tuple[Reaction, ...] = ("aware",) if healthy else ("aware", "ignorant")
+    rules = SOME_RULES if configuration.jobs > JOBS else RULES
     return [
-        *(Task(configuration, CROP, reaction) for reaction in own),
-        *(Task(configuration, rule, reaction) for rule in RULES for reaction in others),
+        *(Task(configuration, policy, reaction) for policy in OWN for reaction in own),
+        *(Task(configuration, rule, "ignorant") for rule in rules),
+        *(Task(configuration, rule, "exclude") for rule in ([] if healthy else SOME_RULES)),
     ]
 
 
@@ -183,6 +193,7 @@ class Span:
 
 def run(task: Task) -> list[Row]:
     """The row of one simulation."""
+    large_first.register()
     what = task.configuration
     settings, faults = settings_of(task)
     rate = speed_up(what) if what.weather == "lemons" else 0.0

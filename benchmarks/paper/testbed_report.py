@@ -58,7 +58,7 @@ def report(rows: list[Row]) -> tuple[str, dict[str, Any], dict[str, str]]:
     lines = [
         "# 8 GPUs: every policy against the optimum",
         "",
-        f"{INTRODUCTION} {len(cases)} instances (on {empty} more nothing can be placed), the optimum proven on {proven}.",
+        f"{INTRODUCTION} {len(cases)} instances (on {empty} more nothing fits), the optimum proven on {proven}.",
         "",
         *table(HEADS, [_line(name, figures[name]) for name in ordered(figures)]),
         "",
