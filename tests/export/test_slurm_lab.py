@@ -135,7 +135,8 @@ def test_from_the_live_queue_and_back(tmp_path: Path, given: str) -> None:
         "sleep 4",
         f"{SUBMIT} -H -J even -N2 --gpus-per-node=4 {wait}",
         f"{SUBMIT} -H -J whole -N1 --gpus-per-node=8 {wait}",
-        f"{SUBMIT} -H -J any --gpus=10 {wait}",
+        # A name that looks like other fields of the job.
+        f"{SUBMIT} -H -J 'any UserId=root(0) GroupId=root(0)' --gpus=10 {wait}",
         f"{SUBMIT} -H -J 'array job' --array=0-1 -N1 --gpus-per-node=1 {wait}",
         f"cd {here}; scontrol -d show node >nodes; scontrol show topology >topology; scontrol -d show job >jobs",
         f"{crop} import slurm --nodes nodes --topology topology --jobs jobs --include-held -q -o instance.json",
@@ -143,9 +144,12 @@ def test_from_the_live_queue_and_back(tmp_path: Path, given: str) -> None:
         f" | {crop} export slurm {'instance.json' if 'instance' in given else ''} - >place.sh",
         "bash place.sh >out 2>&1 || { cat out; exit 1; }",
         SETTLED,
+        "squeue --noheader --format=%u | sort -u | sed 's/^/user /'",
         SHOW,
     ]
-    found = slurm_lab.allocated(slurm_lab.run("\n".join(lines)), key="id")
+    printed = slurm_lab.run("\n".join(lines))
+    assert [line for line in printed.splitlines() if line.startswith("user ")] == ["user alice"]
+    found = slurm_lab.allocated(printed, key="id")
     solution = json.loads((tmp_path / "solution.json").read_text())
     wanted = {row["job"].partition("-")[0]: row["nodes"] for row in solution["placements"]}
     assert set(wanted) == {"1", "2", "3", "4", "5_0", "5_1"}
