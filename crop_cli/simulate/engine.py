@@ -28,7 +28,8 @@ NEVER = math.inf
 
 PATIENCE = (365.0 * DAY, 20.0)
 """A simulation without an end ends when no job has come or finished for so many seconds, and so many times the longest
-duration: gangs that fail more often than they checkpoint, or need nodes that are hardly ever up together, never finish.
+time that a job takes without failures: gangs that fail more often than they checkpoint, or need nodes that are hardly
+ever up together, never finish.
 """
 
 STALE = (2, 64)
@@ -57,6 +58,9 @@ class Engine:
         Whether something happened since the last round, and when the next one is due.
     progress
         When a job last came or finished.
+    longest
+        Seconds that any job takes without failures, at its duration or at any rate so far: slow links can make it any
+        multiple of the duration.
     budget
         Whoever interrupts it ends the simulation after the event at hand.
     """
@@ -77,6 +81,7 @@ class Engine:
     dirty: bool = False
     next_round: float = NEVER
     progress: float = 0.0
+    longest: float = 0.0
     after: Watch = lambda _engine: None
     budget: Budget = field(default_factory=Budget)
 
@@ -85,12 +90,12 @@ class Engine:
         coming = [job for job in self.jobs if job.phase == "waiting"]
         self.arrivals = sorted(coming, key=lambda job: (-job.arrival, -job.index))
         self.meter.start = self.meter.at = self.now = self.arrivals[-1].arrival if self.arrivals else 0.0
-        longest = max((job.duration for job in coming), default=0.0)
-        patience = max(PATIENCE[0], PATIENCE[1] * longest) if self.settings.until_s is None else NEVER
+        self.longest = max((job.duration for job in coming), default=0.0)
         self.change = next(self.weather, None)
         until = NEVER if self.settings.until_s is None else self.settings.until_s
         while not self.budget.interrupted and (moment := self._next()) <= until and moment < NEVER:
-            if moment - self.progress > patience and not self.arrivals:
+            patience = max(PATIENCE[0], PATIENCE[1] * self.longest)
+            if until == NEVER and not self.arrivals and moment - self.progress > patience:
                 break
             self._move_to(moment)
             self._complete()
@@ -220,6 +225,7 @@ class Engine:
             waiting = self.cluster.waiting_share(job, rate)
             if rate != job.rate or waiting != job.wait_share or index in touched:
                 job.rate, job.wait_share = rate, waiting
+                self.longest = max(self.longest, job.restart_s + job.duration / rate)
                 job.version += 1
                 heapq.heappush(self.ends, (job.finish_time(), index, job.version))
         if len(self.ends) > STALE[0] * len(self.cluster.running) + STALE[1]:

@@ -13,7 +13,7 @@ from crop_cli.simulate.cluster import SimCluster
 from crop_cli.simulate.jobs import SimJob
 from crop_cli.simulate.queue import Queue
 from crop_cli.simulate.settings import DAY, Policy
-from crop_cli.solvers import registry
+from crop_cli.solvers import fits, registry
 from crop_cli.solvers.auto import FIRST
 from crop_cli.solvers.contract import Answer, Budget, Event, Request, Solver
 
@@ -99,15 +99,25 @@ class Scheduler:
             If the solver gives a job a place that is none.
         """
         room = self._room(now, cluster)
+        if self.policy.backfill:
+            found = self._together(now, queue, room, cluster, moves=moves)
+        else:
+            found = self._in_order(now, queue, room, cluster)
+        return found if found or cluster.running else self._whatever_it_is_worth(now, queue, room, cluster)
+
+    def _in_order(self, now: float, queue: Queue, room: Room, cluster: SimCluster) -> list[Place]:
+        """One job after the other, up to the first that finds no place."""
         started: list[Place] = []
-        if not self.policy.backfill:
-            for job in queue.first(len(queue)):
-                found = self._place([job], [], room, now, cluster) if job.gpus <= room.free[:, 0].sum() else []
-                if not found:
-                    break
-                room.take(self.problem, *found[0])
-                started += found
-            return started
+        for job in queue.first(len(queue)):
+            found = self._place([job], [], room, now, cluster) if job.gpus <= room.free[:, 0].sum() else []
+            if not found:
+                break
+            room.take(self.problem, *found[0])
+            started += found
+        return started
+
+    def _together(self, now: float, queue: Queue, room: Room, cluster: SimCluster, *, moves: bool) -> list[Place]:
+        """The window at once."""
         free = float(room.free[:, 0].sum())
         window = [job for job in queue.first(self.policy.window) if job.gpus <= free]
         if not window:
@@ -119,10 +129,36 @@ class Scheduler:
             found = self._place(window, [], room, now, cluster)
         return found
 
+    def _whatever_it_is_worth(self, now: float, queue: Queue, room: Room, cluster: SimCluster) -> list[Place]:
+        """Where nothing runs, the first job of the window that fits: its turn might never come otherwise.
+
+        What maximises F leaves out whom cuts and failures cost more than it brings. That frees GPUs for others; here
+        there are none, and perhaps nothing will ever happen again. Rules of other schedulers do not look at F.
+        """
+        if registry.find(self.policy.solver).role == "baseline":
+            return []
+        whole = fits.Room(self.problem, room.free, room.uplink_free)
+        for job in queue.first(self.policy.window if self.policy.backfill else 1):
+            table = self.problem.kind(job.index)
+            if job.gpus <= room.free[:, 0].sum() and fits.Fit(whole, table).attainable(
+                table.allowed, uplinks=True
+            ).fits(table.k):
+                return self._place([job], [], room, now, cluster, must=True)
+        return []
+
     def _place(
-        self, window: list[SimJob], movable: list[SimJob], room: Room, now: float, cluster: SimCluster
+        self,
+        window: list[SimJob],
+        movable: list[SimJob],
+        room: Room,
+        now: float,
+        cluster: SimCluster,
+        *,
+        must: bool = False,
     ) -> list[Place]:
         problem = self._seen(window, movable, room, now, cluster)
+        if must:
+            problem.must_place[[job.index for job in window]] = True
         began = time.perf_counter()
         answer = self._answer(problem)
         spent = time.perf_counter() - began

@@ -9,11 +9,10 @@ import pytest
 
 from crop_cli.errors import InputError
 from crop_cli.model.instance import Job, Node
-from crop_cli.simulate import engine as engine_module
 from crop_cli.simulate.engine import STALE, Engine
 from crop_cli.simulate.metrics import MOST_SAMPLES
 from crop_cli.simulate.records import Figures, Simulation
-from crop_cli.simulate.settings import Policy, Settings, Weather
+from crop_cli.simulate.settings import Policy, Settings
 from crop_cli.simulate.weather import Change
 from tests.simulate.build import (
     STORM,
@@ -187,35 +186,6 @@ def test_jobs_that_end_together() -> None:
     """Four jobs end at one moment, and four others start then."""
     jobs = [job(f"j{i}", 1, 0.0, 10.0) for i in range(8)]
     assert sorted(ends(run(jobs, flat([4]))).values()) == [10.0] * 4 + [20.0] * 4  # type: ignore[type-var]
-
-
-def test_a_simulation_that_gets_nowhere_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job that fails more often than it checkpoints never finishes: after some time without progress it is over."""
-    monkeypatch.setattr(engine_module, "PATIENCE", (20 * 86_400.0, 2.0))
-    cluster = flat([Node(name="n0", gpus=1, failures_per_day=4.0)])
-    weather = Weather(rates=True, repair_median_h=0.1, repair_sigma=0.1)
-    jobs = [job("short", 1, 0.0, 60.0), job("A", 1, 60.0, 3 * 86_400.0, checkpoint_minutes=1e5)]
-    result = run(jobs, cluster, settings=Settings(weather=weather))
-    found = records(result)
-    assert found["short"].state == "finished"
-    assert found["A"].state in ("running", "waiting")
-    assert found["A"].interruptions > 20
-    assert 19 * 86_400 < result.figures.makespan_s <= 20 * 86_400 + 60
-
-
-def test_patience_lasts_for_long_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job that needs longer than the shortest patience is waited for."""
-    monkeypatch.setattr(engine_module, "PATIENCE", (100.0, 20.0))
-    assert run([job("A", 1, 0.0, 5000.0)], flat([1]), faults=[("n0", 4000.0, 4100.0)]).jobs[0].end == 5100
-
-
-def test_a_policy_that_starts_nothing_ends_the_simulation() -> None:
-    """Where cuts cost more than a job is worth the greedy leaves it waiting; nothing else can happen."""
-    cluster = flat([1, 1])
-    cluster = change(cluster, objective=change(cluster.objective, cut_penalty=5.0))
-    result = run([job("A", 2, 0.0, 10.0)], cluster, solver="greedy")
-    assert (result.jobs[0].state, result.figures.waiting) == ("waiting", 1)
-    assert run([job("A", 2, 0.0, 10.0)], cluster).jobs[0].end == 10
 
 
 @pytest.mark.parametrize("sharing", ["load", "max-min"])
