@@ -25,14 +25,19 @@ CROP = "greedy"
 
 OWN = (CROP, large_first.NAME)
 
+FULL = "greedy-full"
+"""The greedy with all it has; it takes part where there are rounds, since it takes a second each."""
+
+ROUND_S = 600.0
+
 WHOLE_QUEUE = ("anneal", "pop", "contiguous")
 """Baselines that see the whole window; too slow for thousands of rounds, they take part in (a) only."""
 
 RULES = tuple(name for name in registry.baselines() if name not in WHOLE_QUEUE)
 
 SOME_RULES = ("best-fit-decreasing", "fgd", "hived", "kueue-best-fit", "slurm-tree", "tiresias")
-"""Those that do best elsewhere; on the largest clusters only they take part, and only they react to abnormal nodes by
-excluding them, too."""
+"""Those that do best where all take part: in health (one seed, up to 1,024 GPUs, a round at every change), and with
+lemon nodes. Elsewhere only they do, and only they react to abnormal nodes by excluding them, too."""
 
 FAULTS_IN_SPAN = 30.0
 """Faults are sped up so that so many are expected while jobs arrive; repairs and quarantine are sped up alike, so that
@@ -62,13 +67,15 @@ class Configuration:
     weather: str = "healthy"
     seed: int = 0
     jobs: int = JOBS
+    round_s: float = 0.0
 
     @property
     def name(self) -> str:
         """For people and files."""
+        rounds = f", rounds of {self.round_s / 60:g} min" if self.round_s else ""
         seed = f", seed {self.seed}" if self.seed else ""
         where = f"{self.topology} {8 * self.nodes}, {self.gbps} Gbit/s"
-        return f"{self.trace}, {where}, load {self.load:g}, {self.weather}{seed}"
+        return f"{self.trace}, {where}, load {self.load:g}, {self.weather}{rounds}{seed}"
 
     @property
     def workload(self) -> Trace:
@@ -99,33 +106,38 @@ def configurations(*, quick: bool = False) -> list[Configuration]:
     if quick:
         small = replace(BASE, jobs=150)
         return [small, replace(small, seed=1), replace(small, weather="lemons")]
+    seeds = [replace(BASE, seed=seed) for seed in range(1, SEEDS)]
+    abnormal = [replace(what, weather=weather) for weather in ("slow", "replay") for what in lemons()]
+    rounds = [replace(BASE, round_s=ROUND_S), replace(lemons()[0], round_s=ROUND_S)]
+    large = [replace(BASE, nodes=256, jobs=2500)]
+    return [*healthy_configurations(), *lemons(), *abnormal, *seeds, *rounds, *large]
+
+
+def healthy_configurations() -> list[Configuration]:
+    """Those where every rule takes part and nothing fails."""
     philly = replace(BASE, trace="philly")
-    healthy = [
+    return [
         *(replace(trace, load=load) for trace in (BASE, philly) for load in (1.3, 1.0, 0.7)),
         *(replace(trace, gbps=400) for trace in (BASE, philly)),
         *(replace(trace, topology="rail", nodes=128) for trace in (BASE, philly)),
         replace(BASE, trace="elasticflow"),
     ]
-    abnormal = [
-        replace(trace, load=1.0, weather=weather)
-        for weather in ("lemons", "slow", "replay")
-        for trace in (BASE, philly)
-    ]
-    seeds = [replace(BASE, seed=seed) for seed in range(1, SEEDS)]
-    large = [
-        replace(BASE, nodes=256, jobs=2500),
-        replace(philly, topology="rail", nodes=256, jobs=2500),
-    ]
-    return [*healthy, *abnormal, *seeds, *large]
+
+
+def lemons() -> list[Configuration]:
+    """Every rule takes part here, too."""
+    return [replace(BASE, trace=trace, load=1.0, weather="lemons") for trace in ("gavel", "philly")]
 
 
 def tasks(configuration: Configuration) -> list[Task]:
     """Every policy with every reaction that makes a difference."""
     healthy = configuration.weather == "healthy"
     own: tuple[Reaction, ...] = ("aware",) if healthy else ("aware", "ignorant")
-    rules = SOME_RULES if configuration.jobs > JOBS else RULES
+    policies = (*OWN, FULL) if configuration.round_s else OWN
+    everybody = configuration in [*healthy_configurations(), *lemons()]
+    rules = RULES if everybody else SOME_RULES
     return [
-        *(Task(configuration, policy, reaction) for policy in OWN for reaction in own),
+        *(Task(configuration, policy, reaction) for policy in policies for reaction in own),
         *(Task(configuration, rule, "ignorant") for rule in rules),
         *(Task(configuration, rule, "exclude") for rule in ([] if healthy else SOME_RULES)),
     ]
@@ -152,7 +164,13 @@ def settings_of(task: Task) -> tuple[Settings, list[Fault]]:
         traced = _faults()
         sped = replace(traced, faults=[(n, start / faster, end / faster) for n, start, end in traced.faults])
         faults = replay(sped, nodes, WATCHED, what.seed).faults
-    policy = Policy(solver=task.policy, reaction=task.reaction, quarantine_hours=QUARANTINE_H / faster)
+    policy = Policy(
+        solver=CROP if task.policy == FULL else task.policy,
+        options={"effort": "full"} if task.policy == FULL else {},
+        round_s=what.round_s,
+        reaction=task.reaction,
+        quarantine_hours=QUARANTINE_H / faster,
+    )
     return Settings(policy=policy, weather=weather, seed=what.seed), faults
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.paper.journal import Row
 from benchmarks.paper.plots import ranges
-from benchmarks.paper.simulated import BASE, FAULTS_IN_SPAN, OWN
+from benchmarks.paper.simulated import BASE, FAULTS_IN_SPAN, FULL, OWN
 from benchmarks.paper.tables import Spread, gain, percent, spread, table
 
 Run = tuple[str, str]
@@ -16,7 +16,9 @@ Run = tuple[str, str]
 
 Cases = dict[str, dict[Run, Row]]
 
-LABELS = {OWN[0]: "crop, as shipped", OWN[1]: "crop, large first"}
+LABELS = {OWN[0]: "crop, as shipped", OWN[1]: "crop, large first", FULL: "crop, full greedy"}
+
+CROPS = tuple(LABELS)
 
 INTRODUCTION = (
     "Lingjun-like clusters (pods of racks of 2 to 8 nodes of 8 A100, uplinks of racks and pods 2 to 1) and rail-like "
@@ -65,12 +67,19 @@ ABNORMAL_HEADS = (
     "completion, h",
 )  # fmt: skip
 
+ROUNDS = (
+    "Where jobs are placed every ten minutes, many are placed at once, and there is time for the full greedy. Goodput, "
+    "and overhead of the whole run; rows by mean goodput."
+)
+
 SEED_HEADS = ("goodput, mean ± s.d.", "least to most", "seeds ahead")
 
 
 def report(rows: list[Row]) -> tuple[str, dict[str, Any], dict[str, str]]:
     """Markdown, figures and pictures."""
     cases = by_case(rows)
+    rounds = {name: case for name, case in cases.items() if _one(case).get("round_s")}
+    cases = {name: case for name, case in cases.items() if name not in rounds}
     plain = {name: case for name, case in cases.items() if _one(case)["seed"] == 0}
     healthy = {name: case for name, case in plain.items() if _one(case)["weather"] == "healthy"}
     full = {name: case for name, case in healthy.items() if _one(case)["load"] >= 1}
@@ -93,6 +102,7 @@ def report(rows: list[Row]) -> tuple[str, dict[str, Any], dict[str, str]]:
     light = {name: case for name, case in healthy.items() if _one(case)["load"] < 1}
     lines += ["## Load 0.7", "", LIGHT, "", *_light(light), ""]
     lines += ["## Abnormal devices, load 1.0", "", *_abnormal(plain), ""]
+    lines += ["## Rounds of ten minutes", "", ROUNDS, "", *_rounds(rounds), ""]
     lines += ["## Seeds", "", *_seeds(cases), ""]
     lines += ["## Time of a decision", "", *_decisions(healthy), ""]
     return "\n".join(lines), figures, pictures
@@ -151,7 +161,7 @@ def _light(cases: Cases) -> list[str]:
     def efficiency(run: Run) -> float:
         return spread(case[run]["span_efficiency"] for case in cases.values() if run in case).mean
 
-    runs = sorted({run for case in cases.values() for run in case}, key=efficiency, reverse=True)
+    runs = sorted({run for case in cases.values() for run in case}, key=lambda run: (-efficiency(run), run))
     heads = ["policy", *(f"{_one(case)['trace']}: {what}" for case in cases.values() for what in LIGHT_HEADS)]
     lines = []
     for run in runs:
@@ -204,9 +214,29 @@ def _abnormal_line(goodput: float, run: Run, rows: Sequence[Row], cases: Cases) 
 def _lost(row: Row, cases: Cases) -> float | None:
     """Share of the goodput of the same policy on the same configuration in health."""
     name = row["configuration"].replace(f", {row['weather']}", ", healthy")
-    reaction = "aware" if row["policy"] in OWN else "ignorant"
+    reaction = "aware" if row["policy"] in CROPS else "ignorant"
     same = cases.get(name, {}).get((row["policy"], reaction))
     return None if same is None else 1.0 - row["span_goodput"] / same["span_goodput"]
+
+
+def _rounds(cases: Cases) -> list[str]:
+    def goodput(run: Run) -> float:
+        return spread(case[run]["span_goodput"] for case in cases.values() if run in case).mean
+
+    whole = [run for run in {run for case in cases.values() for run in case} if all(run in c for c in cases.values())]
+    heads = ["policy", *(f"{_short(case)}: {what}" for case in cases.values() for what in ("goodput", "overhead"))]
+    lines = []
+    for run in sorted(whole, key=lambda run: (-goodput(run), run)):
+        cells = [LABELS.get(run[0], run[0])]
+        for case in cases.values():
+            cells += [f"{case[run]['span_goodput']:.1f}", percent(case[run]["communication_overhead"])]
+        lines.append(cells)
+    return table(heads, lines)
+
+
+def _short(case: dict[Run, Row]) -> str:
+    row = _one(case)
+    return f"{row['trace']}, load {row['load']:g}, {row['weather']}"
 
 
 def _seeds(cases: Cases) -> list[str]:
