@@ -1,9 +1,9 @@
 """All solvers and baselines over all sets: the runs behind benchmarks/results/solvers.md.
 
-Two benches with `crop bench`, two runs at a time, one thread each: cases and small (107 instances) with 60 s per run,
-and real, medium and large (42 instances) with `--large-limit` seconds per run. The exact back ends start from the
-greedy's placement. Run `python -m benchmarks.solvers`; with `--resume` it goes on where it was. Records are kept in the
-folder of `--runs`; summaries and tables go to benchmarks/results/.
+Three benches with `crop bench`, two runs at a time, one thread each: cases and small (107 instances) with 60 s per run,
+real and medium (30) with 10 s, and large (12) with 30 s. The exact back ends start from the greedy's placement; on
+large they are left out, because they hand it back as it is. Run `python -m benchmarks.solvers`; with `--resume` it goes
+on where it was. Records are kept in the folder of `--runs`; summaries and tables go to benchmarks/results/.
 """
 
 from __future__ import annotations
@@ -27,21 +27,20 @@ RESULTS = Path(__file__).parent / "results"
 OWN = [name for name in ENGINES if name != "exact"]
 """crop's own solvers; `exact` is the first installed back end, which runs under its own name."""
 
-BENCHES = {"small": ["cases", "small"], "large": ["real", "medium", "large"]}
+BENCHES = {"small": ["cases", "small"], "medium": ["real", "medium"], "large": ["large"]}
+LIMITS = {"small": 60.0, "medium": 10.0, "large": 30.0}
+"""Seconds per run."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--small-limit", type=float, default=60.0)
-    parser.add_argument("--large-limit", type=float, default=20.0)
     parser.add_argument("--runs", type=Path, default=Path())
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--only", choices=list(BENCHES))
     options = parser.parse_args()
-    limits = {"small": options.small_limit, "large": options.large_limit}
     for name, sets in BENCHES.items():
         if options.only in (None, name):
-            _bench(name, sets, limits[name], options.runs, resume=options.resume)
+            _bench(name, sets, LIMITS[name], options.runs, resume=options.resume)
     summaries = {name: load_summary(_file(name)) for name in BENCHES if _file(name).exists()}
     (RESULTS / "solvers.md").write_text(report(summaries))
 
@@ -140,7 +139,8 @@ def _protocol(summaries: dict[str, Summary]) -> str:
 def _bench(name: str, sets: list[str], limit: float, runs: Path, *, resume: bool) -> None:
     plain = RESULTS / f"solvers-{name}.json"
     command = [sys.executable, "-m", "crop_cli", "bench", *sets, "--time-limit", f"{limit:g}", "-o", str(plain)]
-    for solver in [*OWN, *baselines()]:
+    own = [solver for solver in OWN if name != "large" or ENGINES[solver].role != "exact"]
+    for solver in [*own, *baselines()]:
         command += ["--solver", solver]
     command += ["--runs", str(runs / f"solvers-{name}.jsonl"), "--format", "csv"]
     done = subprocess.run([*command, *(["--resume"] if resume else [])], stdout=subprocess.DEVNULL, check=False)
