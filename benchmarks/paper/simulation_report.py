@@ -245,6 +245,8 @@ def _seeds(cases: Cases) -> list[str]:
     heads = ["baseline", *(f"{LABELS[own]}: {what}" for own in OWN for what in SEED_HEADS)]
     lines = []
     for other in _baselines(mine):
+        if len(pairs_of(OWN[0], other, mine, "span_goodput")) < len(mine):
+            continue
         cells = [other]
         for own in OWN:
             gains = [gain(*pair) for pair in pairs_of(own, other, mine, "span_goodput")]
