@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from crop_cli.simulate.settings import Settings
 
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+MOST_SLOW = 1e6
 _TIME = re.compile(r"(?P<amount>[0-9.eE+-]+?)\s*(?P<unit>ms|s|m|h|d|)")
 
 
@@ -128,10 +129,11 @@ def duration(text: str, option: str, *, zero: bool = False) -> float:
         amount = float(found["amount"]) if found else math.nan
     except ValueError:
         amount = math.nan
-    if found is None or not math.isfinite(amount) or amount < 0 or (amount == 0 and not zero):
+    seconds = amount * _UNITS[found["unit"]] if found else math.nan
+    if not math.isfinite(seconds) or seconds < 0 or (seconds == 0 and not zero):
         least = "a time of at least 0" if zero else "a positive time"
         raise UsageError(f"{option}: {text!r} is not {least} such as 45, 30s, 10m, 1h or 2d")
-    return amount * _UNITS[found["unit"]]
+    return seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +243,10 @@ def _check(asked: Asked) -> None:
     for option, value, low in least:
         if not low <= value < math.inf:
             raise UsageError(f"{option}: {value:g} is not a number of at least {low:g}")
+    if asked.slow_factor > MOST_SLOW:
+        raise UsageError(
+            f"--slow-factor: {asked.slow_factor:g} is more than 1e6, the most that a node's slowdown may be"
+        )
     if not 0 < asked.slow_hours < math.inf:
         raise UsageError(f"--slow-hours: {asked.slow_hours:g} is not a positive number")
     if asked.migrations and not asked.backfill:

@@ -65,7 +65,8 @@ class SimulationProgress:
         unit, scale = time_scale(figures.makespan_s)
         self.environment.err(
             f"{self._head()}: {number(figures.makespan_s / scale)} {unit} simulated in {self._elapsed():.1f} s "
-            f"({self.events:,} events, {figures.decisions:,} decisions): {figures.finished:,} jobs finished, "
+            f"({_many(self.events, 'event')}, {_many(figures.decisions, 'decision')}): "
+            f"{_many(figures.finished, 'job')} finished, "
             f"{figures.running:,} running, {figures.waiting - figures.coming:,} waiting, {figures.coming:,} coming, "
             f"{figures.rejected:,} rejected"
         )
@@ -92,3 +93,7 @@ class SimulationProgress:
 
     def _elapsed(self) -> float:
         return time.monotonic() - self.began
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

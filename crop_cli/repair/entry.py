@@ -18,6 +18,9 @@ from crop_cli.repair.scene import failure_of, running
 from crop_cli.solvers import registry
 from crop_cli.solvers.contract import Budget, Event, Listener, Request
 
+MOST_MINUTES = 1e9
+"""What a move may cost: the limit of an instance file, into which it goes."""
+
 DEFAULT_GAP = 1e-3
 """Gap at which the search for a better repair or a lower bound ends."""
 
@@ -63,8 +66,8 @@ def repair(
     BackendError
         If a solver failed without any answer.
     """
-    if not (migration_minutes >= 0 and math.isfinite(migration_minutes)):
-        raise UsageError(f"the migration minutes must be a number of at least 0, not {migration_minutes}")
+    if not 0 <= migration_minutes <= MOST_MINUTES:
+        raise UsageError(f"the migration minutes must be a number from 0 to 1e9, not {migration_minutes}")
     failure = failure_of(loaded.instance.cluster, down)
     how = _how(solver, Request(gap=gap, seed=seed, threads=threads), budget, listen)
     scene = running(loaded.instance, solution, loaded.sha256 or None)

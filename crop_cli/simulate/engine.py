@@ -225,7 +225,8 @@ class Engine:
             waiting = self.cluster.waiting_share(job, rate)
             if rate != job.rate or waiting != job.wait_share or index in touched:
                 job.rate, job.wait_share = rate, waiting
-                self.longest = max(self.longest, job.restart_s + job.duration / rate)
+                if rate > 0:
+                    self.longest = max(self.longest, job.restart_s + job.duration / rate)
                 job.version += 1
                 heapq.heappush(self.ends, (job.finish_time(), index, job.version))
         if len(self.ends) > STALE[0] * len(self.cluster.running) + STALE[1]:

@@ -19,6 +19,9 @@ from crop_cli.simulate.settings import DAY, Weather
 
 Kind = Literal["fail", "repair", "slow", "recover"]
 
+MOST_EXPONENT = 600.0
+"""Of a repair time over its median: beyond, times would soon be no numbers any more."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Change:
@@ -67,7 +70,8 @@ def _outages(
         if time >= until:
             return
         yield Change(time, "fail", nodes)
-        time += 3600.0 * weather.repair_median_h * math.exp(weather.repair_sigma * rng.standard_normal())
+        exponent = min(weather.repair_sigma * rng.standard_normal(), MOST_EXPONENT)
+        time += 3600.0 * weather.repair_median_h * math.exp(exponent)
         yield Change(time, "repair", nodes)
 
 

@@ -96,6 +96,7 @@ def test_a_real_instance(tmp_path: Path) -> None:
         (["--down", "n0", "--solver", "magic"], "magic"),
         (["--down", "n0", "--migration-minutes", "-1"], "migration minutes"),
         (["--down", "n0", "--migration-minutes", "nan"], "migration minutes"),
+        (["--down", "n0", "--migration-minutes", "2e9"], "from 0 to 1e9"),
         (["--down", "n0", "--time-limit", "0"], "--time-limit"),
         (["--down", "n0", "-o", "out.json"], "--instance-output"),
         (["--down", "n0", "-o", "-", "--instance-output", "-"], "same file"),

@@ -68,6 +68,20 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[-1].startswith("greedy: ") and lines[-1].endswith("1 rejected\n")
 
 
+def test_one_is_not_many() -> None:
+    """Numbers and their nouns go together."""
+    stream = io.StringIO()
+    progress = SimulationProgress(Environment(io.StringIO(), stream, colour=False), False, False)
+    progress.begin("greedy")
+    data = trace_data(count=1)
+    trace, cluster = (
+        msgspec.convert({**data, "jobs": data["jobs"][:1]}, Trace),
+        msgspec.convert(cluster_data(), Instance),
+    )
+    progress.done(simulated(trace, cluster, Settings(), watch=progress.watch))
+    assert "(2 events, 1 decision): 1 job finished, 0 running" in stream.getvalue()
+
+
 def test_progress_in_a_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only -v speaks up before the end, a line now and then."""
     monkeypatch.setattr("crop_cli.cli.simulate_progress.SAY_S", 0.0)

@@ -64,3 +64,12 @@ def test_a_gang_starts_before_anything_is_known_about_failures() -> None:
     gang = job("A", 16, 0.0, 100.0, checkpoint_minutes=10_000.0)
     result = run([gang], cluster, settings=Settings(policy=Policy(solver="greedy", reaction="aware")))
     assert result.jobs[0].end == 100
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_job_that_does_nothing() -> None:
+    """Where a node is slower than any number the job on it waits for the recovery."""
+    cluster = flat([Node(name="n0", gpus=1)])
+    weather = Weather(slow_per_day=1e9, slow_factor=1e308, slow_hours=1e-3)
+    result = run([job("A", 1, 0.0, 10.0, compute_s=10.0)], cluster, settings=Settings(weather=weather, until_s=1000.0))
+    assert (result.jobs[0].state, result.jobs[0].service) == ("running", 1000.0)

@@ -97,6 +97,14 @@ def test_a_switch_takes_all_its_nodes_down() -> None:
     assert list(drawn(_problem(nodes=5), weather, 4, 100 * DAY)) == []
 
 
+def test_repairs_of_any_length() -> None:
+    """A spread beyond all measure gives repairs of no time and of all time, in numbers."""
+    weather = Weather(rates=True, repair_sigma=1e4)
+    times = [item.time for item in drawn(_problem(1.0, 50), weather, 6, 10 * DAY)]
+    assert max(times) > 1e200
+    assert all(time < math.inf for time in times)
+
+
 def test_changes_come_in_order_and_alternate() -> None:
     """In order of time; of one source, every failure is repaired before the next; what ends later ends nevertheless."""
     problem = problem_of(trace([]), stormy(racks(3, 3, 2)), Settings(weather=STORM))
