@@ -33,7 +33,7 @@ INTRODUCTION = (
 ORDERS = (
     "crop as shipped is `crop simulate`'s default, the quick greedy, which takes jobs by utility per GPU; crop large "
     "first is the same with another order: of jobs whose places are about equally good, the larger gang first "
-    "(benchmarks/paper/large_first.py)."
+    "(`--set order=large`)."
 )
 
 WEATHER = {

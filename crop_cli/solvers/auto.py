@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from crop_cli.errors import UsageError
 from crop_cli.model.problem import Problem
 from crop_cli.solvers.contract import Budget, Listener, Request
+from crop_cli.solvers.exact.size import exact_size
 from crop_cli.solvers.registry import ENGINES, Engine
 from crop_cli.solvers.run import Outcome, Run
 
@@ -66,24 +65,6 @@ def run(engine: Engine, problem: Problem, request: Request, budget: Budget, list
     elif _may_go_on(state):
         state.stage(engine, _known(state, passed), budget)
     return state.outcome(request.gap)
-
-
-def exact_size(problem: Problem) -> int:
-    """About a tenth of the coefficients of the exact model, without building it.
-
-    For every open job: vertices with a node that it could use, times the square of its classes of counts with equal
-    traffic (model.md, section 6): 1 for all-reduce, k − 1 for all-to-all.
-    """
-    tree = problem.tree
-    size = 0
-    members = np.bincount(problem.kind_of[problem.open_jobs], minlength=len(problem.kinds))
-    for kind, count in zip(problem.kinds, members, strict=True):
-        if count:
-            usable = np.isfinite(kind.compute_s[problem.hardware_of]) & (problem.free_gpus > 0)
-            vertices = int(np.count_nonzero(tree.sum_below(usable.astype(np.int64))[1:]))
-            classes = 1 + int(np.count_nonzero(np.diff(kind.link_time[0, 1:-1])))
-            size += int(count) * vertices * classes**2
-    return size
 
 
 def worth_exact(problem: Problem) -> bool:

@@ -12,8 +12,9 @@ from crop_cli.errors import BackendError, UsageError
 from crop_cli.model.instance import Instance
 from crop_cli.model.problem import Problem, compile_problem
 from crop_cli.solvers import auto
-from crop_cli.solvers.auto import exact_size, run
+from crop_cli.solvers.auto import run
 from crop_cli.solvers.contract import Answer, Budget, Event, Request
+from crop_cli.solvers.exact.size import exact_size
 from crop_cli.solvers.registry import ENGINES, Engine
 from crop_cli.solvers.run import Outcome
 from tests.solvers import fakes

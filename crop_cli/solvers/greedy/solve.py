@@ -25,7 +25,7 @@ from crop_cli.solvers.greedy.wide import WIDE, fill_wide, is_wide
 WHO = "the greedy"
 
 OPTIONS = ("level", "oracle")
-"""Keys of `--set`: a level's name (or "cluster"), and "greedy" or "exact". The greedy alone knows effort, too."""
+"""Keys of `--set`: a level's name (or "cluster"), and "greedy" or "exact". The greedy alone knows effort and order."""
 
 CONSTRUCT = 300_000
 """`Finder.work` after which no construction begins that the guarantee does not need: a second or two."""
@@ -71,11 +71,11 @@ def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) 
     UsageError
         An option that it does not know.
     """
-    quick, request = _effort(request)
+    quick, larger_first, request = _effort(request)
     forced, exact = read_options(problem, request)
     proof = impossible(problem)
     if proof is None and quick:
-        return solve_quickly(problem, budget)
+        return solve_quickly(problem, budget, larger_first=larger_first)
     if proof is not None:
         return Answer(None, "proved", infeasible=True, seconds={"solve": budget.elapsed}, notes=(proof,))
     started = budget.elapsed
@@ -115,7 +115,7 @@ def read_options(problem: Problem, request: Request, who: str = WHO) -> tuple[in
     """
     unknown = sorted(set(request.options) - set(OPTIONS))
     if unknown:
-        known = ", ".join((*OPTIONS, "effort") if who == WHO else OPTIONS)
+        known = ", ".join((*OPTIONS, "effort", "order") if who == WHO else OPTIONS)
         raise UsageError(f"{who} has no option {unknown[0]!r}; it knows {known}")
     level = request.options.get("level")
     depths = {ROOT_NAME: 0, **{name: depth for depth, name in enumerate(problem.tree.levels, 1)}}
@@ -127,13 +127,17 @@ def read_options(problem: Problem, request: Request, who: str = WHO) -> tuple[in
     return None if level is None else depths[level], oracle == "exact"
 
 
-def _effort(request: Request) -> tuple[bool, Request]:
-    """Whether one construction is asked for, and the request without that option."""
-    effort = request.options.get("effort", "full")
+def _effort(request: Request) -> tuple[bool, bool, Request]:
+    """Whether one construction is asked for, whether with larger gangs first, and the request without these options."""
+    effort, order = request.options.get("effort", "full"), request.options.get("order", "dense")
     if effort not in ("full", "quick"):
         raise UsageError(f"effort {effort!r} is neither 'full' nor 'quick'")
-    options = {key: value for key, value in request.options.items() if key != "effort"}
-    return effort == "quick", replace(request, options=options)
+    if order not in ("dense", "large"):
+        raise UsageError(f"order {order!r} is neither 'dense' nor 'large'")
+    if "order" in request.options and effort != "quick":
+        raise UsageError("order belongs to effort=quick; the full greedy tries several")
+    options = {key: value for key, value in request.options.items() if key not in ("effort", "order")}
+    return effort == "quick", order == "large", replace(request, options=options)
 
 
 def _pure_runs(setting: Setting, depth: int, exact: bool, seed: int) -> list[PureRun]:

@@ -12,7 +12,7 @@ import pytest
 from crop_cli.api import load
 from crop_cli.errors import UsageError
 from crop_cli.model.evaluate import evaluate
-from crop_cli.model.instance import Instance, Job, Node
+from crop_cli.model.instance import FORMAT, Cluster, Instance, Job, Node
 from crop_cli.model.problem import Placement, compile_problem, named
 from crop_cli.model.sharing import evaluate_shared
 from crop_cli.solvers import registry
@@ -235,3 +235,23 @@ def test_full_is_what_it_is_without() -> None:
     problem = compile_problem(instance)
     full = solve(problem, Request(options={"effort": "full"}), Budget(), ignore)
     assert full.placement == solve(problem, Request(), Budget(), ignore).placement
+
+
+def test_larger_gangs_first_where_places_are_about_equally_good() -> None:
+    """Two GPUs, a gang of 2 that waits a little for its GPU links, two single jobs: dense takes those, large it."""
+    node = Node(name="n", gpus=2, gpu_link_gbps=1000.0)
+    jobs = [Job(name="a", gpus=1), Job(name="b", gpus=1), Job(name="gang", gpus=2, message_mb=5000.0)]
+    problem = compile_problem(Instance(format=FORMAT, cluster=Cluster(levels=["node"], nodes=[node]), jobs=jobs))
+    found = {
+        order: solve(problem, Request(options={"effort": "quick", "order": order}), Budget(), ignore).placement
+        for order in ("dense", "large")
+    }
+    assert found == {"dense": {0: {0: 1}, 1: {0: 1}}, "large": {2: {0: 2}}}
+
+
+@pytest.mark.parametrize("options", [{"order": "large"}, {"effort": "quick", "order": "small"}])
+def test_an_order_is_of_the_quick_form_and_known(options: dict[str, str]) -> None:
+    """The full greedy tries several orders by itself."""
+    problem = compile_problem(random_instance(1))
+    with pytest.raises(UsageError, match="order"):
+        solve(problem, Request(options=options), Budget(), ignore)
