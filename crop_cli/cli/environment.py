@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,6 +41,14 @@ class Environment:
     def rich_output(self) -> bool:
         """Whether standard output is a terminal, so that tables may be drawn to its width."""
         return self.stdout.isatty()
+
+    @property
+    def piped(self) -> bool:
+        """Whether standard output is a pipe to another command."""
+        try:
+            return stat.S_ISFIFO(os.fstat(self.stdout.fileno()).st_mode)
+        except (OSError, ValueError):
+            return False
 
     @property
     def live_progress(self) -> bool:

@@ -47,6 +47,11 @@ def solve(
     environment = Environment.current()
     seconds, fraction = opt.seconds(time_limit), None if gap is None else opt.fraction(gap)
     chosen = opt.solver_options(settings, oracle, level)
+    if instance == "-" and form is None and output is None and not json_stream and environment.piped:
+        # In the middle of a pipeline the next command wants the solution, not the summary.
+        form = opt.Format.JSON
+        if not quiet:
+            environment.err("crop: note: the solution goes into the pipe as JSON (--format table for the summary)")
     form = _form(form, output, json_stream=json_stream)
 
     from crop_cli import api  # noqa: PLC0415 (--help must not load numpy)
