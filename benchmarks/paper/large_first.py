@@ -12,7 +12,9 @@ NAME = "large-first"
 
 def register() -> None:
     """Make it a solver of this process."""
-    registry.ENGINES[NAME] = registry.Engine(NAME, "heuristic", "quick greedy, larger gangs first", f"{__name__}:solve")
+    registry.ENGINES[NAME] = registry.Engine(
+        NAME, "heuristic", "quick greedy, larger gangs first", f"{__name__}:solve", abilities=("simulations",)
+    )
 
 
 def solve(problem: Problem, request: Request, budget: Budget, listen: Listener) -> Answer:

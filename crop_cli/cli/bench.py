@@ -94,7 +94,7 @@ def bench(
     from crop_cli.bench.summary import load_summary  # noqa: PLC0415
     from crop_cli.cli import bench_outputs, bench_plan  # noqa: PLC0415
     from crop_cli.cli.bench_progress import BenchProgress  # noqa: PLC0415
-    from crop_cli.cli.interrupts import sigterm_interrupts  # noqa: PLC0415
+    from crop_cli.cli.interrupts import signals_interrupt  # noqa: PLC0415
 
     gates = [read_gate(text) for text in require or []]
     limit = None if max_gap is None else opt.fraction(max_gap, "--max-gap")
@@ -121,7 +121,7 @@ def bench(
     )
     bench_plan.prepare_journal(environment, plan, quiet=quiet)
     progress = BenchProgress(environment, quiet)
-    with sigterm_interrupts():
+    with signals_interrupt():
         result = run_bench(plan, progress.begin, progress.done, progress.watch)
     progress.clear()
     if result.interrupted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
@@ -22,9 +22,6 @@ def interruptible(budget: Budget, environment: Environment, message: bytes = MES
 
     `message` goes to standard error at the first one.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         if budget.interrupted:
@@ -34,26 +31,33 @@ def interruptible(budget: Budget, environment: Environment, message: bytes = MES
         with suppress(OSError, ValueError):
             os.write(environment.stderr.fileno(), message)
 
+    with _handled_by(on_signal):
+        yield
+
+
+@contextmanager
+def signals_interrupt() -> Iterator[None]:
+    """Let SIGINT, even where whoever started the process ignores it, and SIGTERM end the work as Ctrl-C does.
+
+    Does nothing outside the main thread.
+    """
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    with _handled_by(on_signal):
+        yield
+
+
+@contextmanager
+def _handled_by(on_signal: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handlers of both signals; those of before are restored. Nothing is done outside the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     before = {number: signal.signal(number, on_signal) for number in SIGNALS}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def sigterm_interrupts() -> Iterator[None]:
-    """Let SIGTERM end the work as Ctrl-C does. Does nothing outside the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, on_signal)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

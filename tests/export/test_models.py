@@ -45,6 +45,8 @@ def _model(path: Path) -> Program:
 def _highs(file: Path) -> highspy.Highs:
     """HiGHS after solving a file."""
     highs = highspy.Highs()
+    # The number of threads is the process's: another one here would be another one for all tests that follow.
+    assert highs.setOptionValue("threads", 1) == highspy.HighsStatus.kOk
     highs.silent()
     assert highs.readModel(str(file)) == highspy.HighsStatus.kOk
     for option in ("mip_rel_gap", "mip_abs_gap"):
