@@ -16,6 +16,7 @@ from crop_cli.model.problem import FloatArray, IntArray
 from crop_cli.solvers.columns.column import Column, Groups
 from crop_cli.solvers.columns.rows import Rows
 from crop_cli.solvers.contract import Budget
+from crop_cli.solvers.in_process import run_highs
 
 SLICE = 1_000
 """Simplex iterations between looks at the budget."""
@@ -144,7 +145,7 @@ class Master:
         while True:
             if budget.should_stop:
                 return None
-            self._highs.run()
+            run_highs(self._highs)
             status = self._highs.getModelStatus()
             iterations += max(0, self._highs.getInfo().simplex_iteration_count)
             if status == highspy.HighsModelStatus.kOptimal:

@@ -17,6 +17,7 @@ from crop_cli.model.problem import FloatArray, IntArray
 from crop_cli.solvers.contract import Budget
 from crop_cli.solvers.exact.process import run_backend
 from crop_cli.solvers.exact.sparse_model import SparseModel
+from crop_cli.solvers.in_process import run_highs
 
 SMALL = 400
 """Most variables of a model that is solved in this process."""
@@ -135,7 +136,7 @@ def solve_here(
         most = -above / unit - ABOVE * max(1.0, abs(above) / unit)
         _require(highs.addRow(-np.inf, most, len(every), every, model.cost / unit))
     _stop_after(highs, questions, budget)
-    highs.run()
+    run_highs(highs)
     info = highs.getInfo()
     bound = unit * float(info.mip_dual_bound)
     known = highs.getModelStatus() in _BOUNDED and np.isfinite(bound) and above is None

@@ -13,6 +13,7 @@ import numpy as np
 from crop_cli.model.problem import FloatArray, IntArray
 from crop_cli.solvers.config_lp.configuration import Configuration
 from crop_cli.solvers.contract import Budget
+from crop_cli.solvers.in_process import run_highs
 
 OPTIONS = {
     "output_flag": False,
@@ -89,7 +90,7 @@ class Master:
         while not budget.should_stop:
             if not self.configurations:  # HiGHS calls a model without columns empty, not solved
                 return Solved(0.0, np.zeros(self._n_classes), np.zeros(self._n_groups), np.zeros(0))
-            self._highs.run()
+            run_highs(self._highs)
             status = self._highs.getModelStatus()
             if status == highspy.HighsModelStatus.kOptimal:
                 solution = self._highs.getSolution()
