@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from crop_cli._version import __version__
 from crop_cli.errors import InputError, UsageError, ViolationError
+from crop_cli.model.evaluate import placed_jobs
 from crop_cli.model.instance import Instance
 from crop_cli.model.io import Loaded, load_instance, load_solution
 from crop_cli.model.problem import Problem, compile_problem
@@ -20,7 +21,7 @@ from crop_cli.model.validate import validate
 from crop_cli.reasons.unplaced import unplaced_reasons
 from crop_cli.solvers import registry
 from crop_cli.solvers.auto import run
-from crop_cli.solvers.contract import Budget, Event, Listener, Request
+from crop_cli.solvers.contract import Budget, Listener, Request, ignore
 from crop_cli.solvers.run import Outcome
 from crop_cli.verify import Report, verify
 
@@ -100,7 +101,7 @@ def solve(
     gap = engine.default_gap if gap is None else gap
     check_options(time_limit=time_limit, gap=gap, seed=seed, threads=threads)
     budget = budget or Budget(time_limit)
-    listen = listen or _ignore
+    listen = listen or ignore
     loaded = _loaded(source)
     loaded_at = budget.elapsed
     problem = compile_problem(loaded.instance)
@@ -272,20 +273,7 @@ def _loaded(source: Source) -> Loaded:
 
 def _jobs(problem: Problem, outcome: Outcome) -> tuple[list[PlacedJob], list[UnplacedJob]]:
     """Rows of the solution, in the order of the instance."""
-    found = outcome.evaluation.jobs if outcome.evaluation else {}
-    placed = [
-        PlacedJob(
-            job=name,
-            nodes=dict(out.nodes),
-            level=out.level,
-            compute_s=out.compute_s,
-            comm_s=out.comm_s,
-            iteration_s=out.iteration_s,
-            efficiency=out.efficiency,
-            goodput=out.goodput,
-        )
-        for name, out in found.items()
-    ]
+    placed = placed_jobs(outcome.evaluation) if outcome.evaluation else []
     proved = outcome.status in ("optimal", "infeasible")
     reasons = unplaced_reasons(problem, outcome.placement, proved=proved)
     return placed, [UnplacedJob(job=problem.job_names[j], reason=reason) for j, reason in reasons.items()]
@@ -299,10 +287,6 @@ def _prices(problem: Problem, outcome: Outcome, budget: Budget) -> SolutionPrice
         return None
     objective = None if outcome.evaluation is None else outcome.evaluation.objective
     return price_report(problem, outcome.prices, outcome.placement, objective, budget)
-
-
-def _ignore(event: Event) -> None:
-    """Nobody listens."""
 
 
 def repair(

@@ -17,11 +17,11 @@ from crop_cli.bench.records import Run
 from crop_cli.bench.suite import Member
 from crop_cli.errors import CropError, Defect, InputError
 from crop_cli.model.certificate import certify, proof_scale
-from crop_cli.model.evaluate import Evaluation, evaluate
+from crop_cli.model.evaluate import Evaluation, evaluate, placed_jobs
 from crop_cli.model.files import write_atomic
 from crop_cli.model.io import dump_solution, load_solution
 from crop_cli.model.problem import compile_problem
-from crop_cli.model.solution import InstanceRef, PlacedJob, Runtime, Solution, SolverInfo, StopReason, UnplacedJob
+from crop_cli.model.solution import InstanceRef, Runtime, Solution, SolverInfo, StopReason, UnplacedJob
 from crop_cli.reasons.unplaced import unplaced_reasons
 
 TABLE = "best-known.json"
@@ -184,7 +184,6 @@ def _solution(member: Member, run: Run, judged: Evaluation) -> Solution:
         if index[job] not in problem.pinned
     }
     reasons = unplaced_reasons(problem, placement, proved=certificate.status == "optimal")
-    fields = ("nodes", "level", "compute_s", "comm_s", "iteration_s", "efficiency", "goodput")
     return Solution(
         format="crop-solution/1",
         instance=InstanceRef(name=instance.name, sha256=member.sha256),
@@ -201,9 +200,7 @@ def _solution(member: Member, run: Run, judged: Evaluation) -> Solution:
         guarantee=run.guarantee,
         metrics=judged.metrics,
         runtime_s=Runtime(**{name: run.seconds.get(name, 0.0) for name in Runtime.__struct_fields__}),
-        placements=[
-            PlacedJob(job=name, **{field: getattr(out, field) for field in fields}) for name, out in judged.jobs.items()
-        ],
+        placements=placed_jobs(judged),
         unplaced=[UnplacedJob(job=problem.job_names[j], reason=reason) for j, reason in reasons.items()],
     )
 

@@ -13,8 +13,9 @@ from crop_cli.bench.runner import Plan
 from crop_cli.bench.suite import load_suite
 from crop_cli.cli import options as opt
 from crop_cli.cli.environment import Environment
+from crop_cli.cli.outputs import check_outputs
 from crop_cli.errors import UsageError
-from crop_cli.model.files import STANDARD_STREAM, require_writable
+from crop_cli.model.files import STANDARD_STREAM
 from crop_cli.solvers import registry
 from crop_cli.solvers.queueing.baseline import Baseline
 
@@ -113,17 +114,8 @@ def check_targets(runs: str, outputs: dict[str, str | None]) -> None:
     """
     if runs == STANDARD_STREAM:
         raise UsageError("--runs - : records go to a file, from which --resume goes on")
-    taken = {os.path.realpath(runs): "--runs"}
-    require_writable(runs)
     require_file(Path(runs))
-    for option, path in outputs.items():
-        if path is None:
-            continue
-        require_writable(path)
-        real = STANDARD_STREAM if path == STANDARD_STREAM else os.path.realpath(path)
-        if real in taken:
-            raise UsageError(f"{option} {path}: {taken[real]} names the same file")
-        taken[real] = option
+    check_outputs({"--runs": runs, **outputs}, [])
 
 
 def prepare_journal(environment: Environment, plan: Plan, *, quiet: bool) -> None:

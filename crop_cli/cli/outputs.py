@@ -31,7 +31,7 @@ def check_outputs(outputs: dict[str, str | None], inputs: list[str]) -> None:
     for option, path in given.items():
         same = "-" if path == "-" else os.path.realpath(path)
         if same in seen:
-            raise UsageError(f"{seen[same]} and {option} name the same file: {path}")
+            raise UsageError(f"{option} {path}: {seen[same]} names the same file")
         seen[same] = option
         if path != "-" and any(_is_input(path, source) for source in inputs):
             raise UsageError(f"{option} {path}: that is an input file")

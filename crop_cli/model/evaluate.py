@@ -13,7 +13,7 @@ from crop_cli.model.load import free_resources, uplink_traffic
 from crop_cli.model.metrics import metrics_of
 from crop_cli.model.outcome import JobOutcome, outcome_of
 from crop_cli.model.rules import ByName, Violation, gang, overbooked, overfull, presence, shape, unknown_jobs
-from crop_cli.model.solution import Metrics
+from crop_cli.model.solution import Metrics, PlacedJob
 from crop_cli.model.topology import Topology
 
 
@@ -76,3 +76,20 @@ def evaluate(instance: Instance, placement: ByName) -> Evaluation:
         jobs=jobs,
         metrics=metrics_of(instance, topology, jobs, free, reserved),
     )
+
+
+def placed_jobs(evaluation: Evaluation) -> list[PlacedJob]:
+    """Rows of a solution file, in the order of the instance."""
+    return [
+        PlacedJob(
+            job=name,
+            nodes=dict(out.nodes),
+            level=out.level,
+            compute_s=out.compute_s,
+            comm_s=out.comm_s,
+            iteration_s=out.iteration_s,
+            efficiency=out.efficiency,
+            goodput=out.goodput,
+        )
+        for name, out in evaluation.jobs.items()
+    ]

@@ -11,13 +11,12 @@ from crop_cli._version import __version__
 from crop_cli.explanation.prices import price_report
 from crop_cli.model.certificate import Certificate, certify, proof_scale, within_gap
 from crop_cli.model.dump import dump_instance
-from crop_cli.model.evaluate import Evaluation
+from crop_cli.model.evaluate import Evaluation, placed_jobs
 from crop_cli.model.instance import Instance
 from crop_cli.model.problem import Placement, Problem, compile_problem
 from crop_cli.model.solution import (
     Guarantee,
     InstanceRef,
-    PlacedJob,
     Runtime,
     Solution,
     SolutionPrices,
@@ -119,19 +118,7 @@ def solution_of(
         guarantee=Guarantee(why="a repair states none: it moves as little as it can"),
         metrics=evaluation.metrics,
         runtime_s=Runtime(solve=max(0.0, total - proof.seconds), bound=proof.seconds, total=total),
-        placements=[
-            PlacedJob(
-                job=name,
-                nodes=dict(out.nodes),
-                level=out.level,
-                compute_s=out.compute_s,
-                comm_s=out.comm_s,
-                iteration_s=out.iteration_s,
-                efficiency=out.efficiency,
-                goodput=out.goodput,
-            )
-            for name, out in evaluation.jobs.items()
-        ],
+        placements=placed_jobs(evaluation),
         unplaced=[UnplacedJob(job=problem.job_names[j], reason=reason) for j, reason in reasons.items()],
         prices=proof.prices,
     )

@@ -16,7 +16,7 @@ from crop_cli.repair.repair import DEFAULT_MIGRATION_MINUTES, Repaired
 from crop_cli.repair.results import Drill
 from crop_cli.repair.scene import failure_of, running
 from crop_cli.solvers import registry
-from crop_cli.solvers.contract import Budget, Event, Listener, Request
+from crop_cli.solvers.contract import Budget, Listener, Request, ignore
 
 MOST_MINUTES = 1e9
 """What a move may cost: the limit of an instance file, into which it goes."""
@@ -127,8 +127,4 @@ def _how(solver: str, request: Request, budget: Budget | None, listen: Listener 
     engine = None if solver == ORACLE else registry.find(solver)
     if engine is not None:
         engine.require()
-    return How(engine, request, budget or Budget(), listen or _ignore)
-
-
-def _ignore(event: Event) -> None:
-    """Nobody listens."""
+    return How(engine, request, budget or Budget(), listen or ignore)

@@ -15,7 +15,7 @@ from crop_cli.simulate.queue import Queue
 from crop_cli.simulate.settings import DAY, Policy
 from crop_cli.solvers import fits, registry
 from crop_cli.solvers.auto import FIRST
-from crop_cli.solvers.contract import Answer, Budget, Event, Request, Solver
+from crop_cli.solvers.contract import Answer, Budget, Request, Solver, ignore
 
 SHAPE = 0.94
 """Of the Gamma prior of failure rates: how uneven nodes are (negative binomial fit of 400 servers over 348 days,
@@ -178,11 +178,11 @@ class Scheduler:
         engine, budget = registry.find(self.policy.solver), RoundBudget(self.whole)
         request = Request(gap=engine.default_gap, seed=self.seed, options=self.options)
         if engine.role in ("heuristic", "baseline"):
-            return self.solver(problem, request, budget, _ignore)
-        first = registry.find("greedy").load()(problem, Request(seed=self.seed), budget.part(FIRST), _ignore)
+            return self.solver(problem, request, budget, ignore)
+        first = registry.find("greedy").load()(problem, Request(seed=self.seed), budget.part(FIRST), ignore)
         if budget.should_stop:
             return first
-        return self.solver(problem, replace(request, start=first.placement), budget, _ignore)
+        return self.solver(problem, replace(request, start=first.placement), budget, ignore)
 
     def _room(self, now: float, cluster: SimCluster) -> Room:
         """What is free for who reacts as this policy does."""
@@ -271,7 +271,3 @@ class Room:
             self.free[n] -= x * problem.kind(job.index).demand
         vertices, rates = reserved_gbps(problem, job.index, counts)
         self.uplink_free[vertices] = np.maximum(self.uplink_free[vertices] - rates, 0.0)
-
-
-def _ignore(event: Event) -> None:
-    """Nobody listens to a round."""

@@ -94,6 +94,10 @@ class Event:
 Listener = Callable[[Event], None]
 
 
+def ignore(event: Event) -> None:
+    """Nobody listens."""
+
+
 class Budget:
     """Wall-clock budget of a whole run, and the flag that Ctrl-C sets.
 
